@@ -4,11 +4,11 @@ import type { Answer, Progress, Question } from './call.ts'
 import { Placement } from './organisation.ts'
 import { ConsentOperationName, keepableText, Name } from './primitives.ts'
 
-/** What an agent says about one capability: `tools` is ours, the rest is the capability's own configuration. */
+/** A granted capability: `tools` is the allowlist, the rest is the capability's own configuration. */
 export const CapabilityConfig = z.looseObject({ tools: z.array(z.string()).optional() })
 export type CapabilityConfig = z.infer<typeof CapabilityConfig>
 
-/** How an agent sees its tools: each by itself, or through the few of the gateway view. */
+/** Whether an agent gets its tools directly or through the few tools of the gateway view. */
 export const ViewKind = z.enum(['direct', 'gateway'])
 export type ViewKind = z.infer<typeof ViewKind>
 
@@ -20,35 +20,34 @@ export const AgentConfig = z.strictObject({
   capabilities: z.record(z.string(), CapabilityConfig),
   consent: z
     .strictObject({
-      /** Consent operations the owner allows this agent for good, without being asked. */
+      /** Consent operations that the owner allows permanently, without approval. */
       allow: z.array(ConsentOperationName).default([]),
-      /** Whether the client it runs in may be asked too. Its word counts for one call, and up to moderate weight. */
+      /** Whether the agent's client may be asked for approval too. Its answer covers one call, up to moderate weight. */
       askClient: z.boolean().optional(),
     })
     .optional(),
-  /** Whether its calls may run a tool although something it needs is missing: `whenDisabled: run`. */
+  /** Whether its calls may run a disabled tool: `whenDisabled: run`. */
   runDisabled: z.boolean().optional(),
-  /** How it sees its tools; by their number when absent. */
+  /** Decided by the number of tools when absent. */
   view: ViewKind.optional(),
-  /** The agent's working folder; relative ones count from the project folder. */
+  /** Relative to the project folder. */
   workspaceDir: z.string().min(1).optional(),
   /** Its place in the organisation; directly below the root when absent. */
   workspace: Placement.optional(),
 })
 export type AgentConfig = z.infer<typeof AgentConfig>
 
-/** Why an agent runs: a person is present, no person is, or another agent asked for it. */
+/** Why an agent runs: a person is present, no person is, or another agent delegated to it. */
 export const RunMode = z.enum(['interactive', 'background', 'delegated'])
 export type RunMode = z.infer<typeof RunMode>
 
 /**
- * What brings an injection along: a kind of run; the gateway view, in which its tools stand for all others; or, to be shown
- * beside an agent's tools, that calls of some may have to wait, or that the project has written something down.
+ * What an injection depends on: the kind of run, the gateway view, or, for texts beside an agent's tools, calls that may have
+ * to wait and existing documentation.
  */
 export const InjectionMode = z.enum([...RunMode.options, 'gateway', 'waiting', 'documented'])
 export type InjectionMode = z.infer<typeof InjectionMode>
 
-/** The conversation a run belongs to. */
 export const Thread = z.object({
   id: z.string().min(1),
   title: z.string().optional(),
@@ -58,7 +57,7 @@ export type Thread = z.infer<typeof Thread>
 
 const isFunction = (value: unknown) => typeof value === 'function'
 
-/** What the host of a run offers to the tools of that run. */
+/** What the host of a run offers to its tools. */
 export const RunCallbacks = z.object({
   progress: z.custom<(update: Progress & { tool: string }) => void>(isFunction).optional(),
   ask: z
@@ -67,7 +66,7 @@ export const RunCallbacks = z.object({
 })
 export type RunCallbacks = z.infer<typeof RunCallbacks>
 
-/** What every resolver is told, the same for all. `thread` and `callbacks` are absent outside a run. */
+/** The context given to every resolver. `thread` and `callbacks` are absent outside a run. */
 export const ResolverContext = z.object({
   agentDir: z.string(),
   workspaceDir: z.string(),
@@ -77,12 +76,12 @@ export const ResolverContext = z.object({
 })
 export type ResolverContext = z.infer<typeof ResolverContext>
 
-/** A configured agent and how well its file reads. */
+/** A configured agent, and whether its file is valid. */
 export const AgentSummary = z.object({
   name: Name,
   title: z.string().optional(),
   capabilities: z.array(z.string()),
-  /** Absent when an older server answers. */
+  /** Absent from an older server. */
   view: ViewKind.optional(),
   granted: z.number().int(),
   unavailable: z.number().int(),
@@ -90,7 +89,7 @@ export const AgentSummary = z.object({
 })
 export type AgentSummary = z.infer<typeof AgentSummary>
 
-/** A tool as shown to the code that explains an agent's tools. */
+/** A tool as prompts describe it. */
 export const ViewedTool = z.object({
   name: z.string(),
   title: z.string(),
@@ -101,51 +100,47 @@ export const ViewedTool = z.object({
   state: z.enum(['active', 'disabled']),
   /** Why it is disabled. */
   reason: z.string().optional(),
-  /** Whether clients of the agent list it; in the gateway view they list those that lead to the others. */
+  /** Whether the agent's clients list it; the gateway view lists only its own tools. */
   listed: z.boolean(),
-  /** Whether a call changes anything. */
   mutates: z.boolean(),
-  /** Whether a call may be answered with a handle in place of a result. */
+  /** Whether a call may be answered with a handle instead of a result. */
   mayWait: z.boolean(),
-  /** Whether it tells how such calls stand. */
+  /** Whether it tells the status of such calls. */
   tellsOfWaiting: z.boolean(),
-  /** Whether it is only there to find and call what is not listed. Absent when an older server answers. */
+  /** Whether it only finds and calls unlisted tools. Absent from an older server. */
   leadsToOthers: z.boolean().optional(),
-  /** The line that calls it from a shell, behind `quartermaster`. */
+  /** The command that calls it, without `quartermaster`. */
   shell: z.string(),
-  /** Why it is no command of its own there. */
+  /** Why it has no command. */
   noCommand: z.string().optional(),
 })
 export type ViewedTool = z.infer<typeof ViewedTool>
 
-/** A capability granted to an agent whose contents are not known yet. */
+/** A granted capability whose contents are not known yet. */
 const UnseenCapability = z.object({ capability: z.string(), reason: z.string() })
 
-/** A tool that an agent was given and that is not offered now, by the name it would be called by. */
+/** A granted tool that is not offered now, by the name it would have. */
 const WithheldTool = z.object({ tool: z.string(), capability: z.string(), reason: z.string() })
 
-/** Everything an agent has now, in words: what its prompt is made from. */
+/** Everything an agent has now, in words; prompts are made from it. */
 export const AgentView = z.object({
   agent: z.string(),
   view: ViewKind,
-  /** Those that its tools come from, in order. */
   capabilities: z.array(z.object({ key: z.string(), title: z.string(), short: z.string() })),
-  /** Those that its tools are grouped in, in order. */
   sections: z.array(z.object({ key: z.string(), title: z.string() })),
   /** In order of definition, disabled ones included. */
   tools: z.array(ViewedTool),
-  /** Capabilities of the agent that were never listed, and why; absent when there are none. */
+  /** Absent when there are none. */
   unseen: z.array(UnseenCapability).optional(),
-  /** Tools of it that are held back or that their server lists no more, and why; absent when there are none. */
+  /** Held back, or no longer listed by their server; absent when there are none. */
   withheld: z.array(WithheldTool).optional(),
 })
 export type AgentView = z.infer<typeof AgentView>
 
-/** What of a view is told, and to whom. */
 export const PromptOptions = z.strictObject({
-  /** For an agent that has a shell and no tools: they are commands. */
+  /** For an agent that has a shell and no tools: they are shown as commands. */
   shell: z.boolean().optional(),
-  /** Leaves out what does not work now; it is marked with the reason when absent. */
+  /** Leaves out disabled tools; otherwise they are marked with the reason. */
   withoutDisabled: z.boolean().optional(),
 })
 export type PromptOptions = z.infer<typeof PromptOptions>
@@ -153,22 +148,20 @@ export type PromptOptions = z.infer<typeof PromptOptions>
 /** A block for a system prompt. */
 export const AgentPrompt = z.object({
   agent: z.string(),
-  /** In Markdown; lines end with LF. */
+  /** Markdown with LF line ends. */
   text: z.string(),
-  /** How many tokens of a model it has, estimated. */
   estimatedTokens: z.number().int().nonnegative(),
-  /** The tools it tells of, in its order. */
+  /** The tools it describes, in order. */
   tools: z.array(z.string()),
-  /** Capabilities of the agent that were never listed, so the prompt omits them; absent when there are none. */
+  /** Capabilities that the prompt omits because they were never listed; absent when there are none. */
   unseen: z.array(UnseenCapability).optional(),
-  /** Tools of the agent that are not offered now, so that it tells nothing of them; absent when there are none. */
+  /** Tools that the prompt omits because they are not offered now; absent when there are none. */
   withheld: z.array(WithheldTool).optional(),
 })
 export type AgentPrompt = z.infer<typeof AgentPrompt>
 
 const flag = z.enum(['true', 'false']).optional()
 
-/** What agents are told of their tools. */
 export const PROMPT_ROUTES = {
   agentPrompt: {
     method: 'GET',

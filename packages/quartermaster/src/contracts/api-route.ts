@@ -3,7 +3,7 @@ import type { ErrorCode } from './errors.ts'
 import type { TokenScope } from './organisation.ts'
 import { cappedWholeText, Name } from './primitives.ts'
 
-/** Who may ask: the owner of the data folder, a person, a workspace with a token, or any client. */
+/** Who may call: the owner of the data folder, a person, a workspace with a token, or any client. */
 export type ApiCallerKind = 'owner' | 'person' | 'workspace' | 'anyone'
 
 export interface ApiRoute {
@@ -13,29 +13,29 @@ export interface ApiRoute {
   /** One sentence for people. */
   readonly summary: string
   readonly who: readonly ApiCallerKind[]
-  /** What a token that is limited must be for. */
+  /** The scope that a limited token needs. */
   readonly scope?: TokenScope
   readonly params: z.ZodObject
   readonly query: z.ZodObject
   readonly body?: z.ZodType
-  /** How large the body may be, where that is not as usual. */
+  /** The largest body, where it differs from the usual limit. */
   readonly bodyBytes?: number
   readonly output: z.ZodType
   /**
-   * `events` where it is answered with a stream of Server-Sent Events, each of which has the output as its data; `upload` where
-   * the body is a file, `download` where the answer is one; `markdown` where a client that accepts it gets the output's text alone.
+   * `events`: a stream of Server-Sent Events with the output as their data; `upload`, `download`: the body or the answer is a
+   * file; `markdown`: the text alone for clients that accept it.
    */
   readonly wire?: 'events' | 'upload' | 'download' | 'markdown'
-  /** When it is done; 200 unless said. */
+  /** The status of success; 200 when absent. */
   readonly status?: 201
-  /** What can go wrong besides what can go wrong everywhere. */
+  /** Besides the errors that any route can have. */
   readonly errors: readonly ErrorCode[]
 }
 
 export const none = z.strictObject({})
 export const one = z.strictObject({ id: z.string().min(1).max(128).describe('Its id.') })
 export const oneWorkspace = z.strictObject({ id: z.string().min(1).max(128).describe('Its id or name.') })
-/** Which organisation the owner means. Everybody else has exactly one. */
+/** The organisation that the owner means; every other caller has exactly one. */
 const organisation = Name.optional().describe('The organisation; the first one, "default", when absent.')
 export const within = z.strictObject({ organisation })
 export const page = {

@@ -27,12 +27,11 @@ type BodyOf<R> = R extends { readonly body: infer B extends z.ZodType } ? z.infe
 
 type UploadOf<R> = R extends { readonly wire: 'upload' } ? ApiUpload : undefined
 
-/** What one operation is asked. */
 export interface ApiRequest<K extends ApiOperation> {
   readonly params: z.infer<(typeof API)[K]['params']>
   readonly query: z.infer<(typeof API)[K]['query']>
   readonly body: BodyOf<(typeof API)[K]>
-  /** The file that comes with it, where one does. */
+  /** The file that comes with it. */
   readonly upload: UploadOf<(typeof API)[K]>
 }
 
@@ -42,30 +41,30 @@ type AnswerOf<R extends { readonly output: z.ZodType }> = R extends { readonly w
     ? ApiDownload
     : z.infer<R['output']>
 
-/** What one operation answers: its output, a stream of such, or a file. */
+/** The answer of an operation: its output, a stream of outputs, or a file. */
 export type ApiAnswer<K extends ApiOperation> = AnswerOf<(typeof API)[K]>
 
-/** A file that comes with a request, piece by piece. */
+/** An uploaded file, in chunks. */
 export interface ApiUpload {
   readonly name: string
   readonly mediaType: string
-  /** What was said about its size before it came. */
+  /** The size that the client announced. */
   readonly announcedSize: number | undefined
   readonly content: AsyncIterable<Uint8Array>
 }
 
-/** A file that goes with an answer, piece by piece. Its content breaks off with an error when it is damaged. */
+/** A downloaded file, in chunks. The stream fails when the content is damaged. */
 export interface ApiDownload {
   readonly facts: AttachmentFacts
   readonly content: AsyncIterable<Uint8Array>
 }
 
-/** One event of a stream, or only a place where a reader that has had none yet goes on. */
+/** One event of a stream, or only the position where a new reader continues. */
 export interface ApiEvent<T = unknown> {
-  /** The place behind it: where a reader that was cut off goes on. */
+  /** Where a reader continues after a disconnect. */
   readonly id: string
   readonly told?: { readonly event: string; readonly data: T }
 }
 
-/** A stream that begins when it is asked for its first event, and ends with the signal. */
+/** A stream that starts with the first read and ends with the signal. */
 export type ApiEvents<T = unknown> = (signal: AbortSignal) => AsyncIterable<ApiEvent<T>>

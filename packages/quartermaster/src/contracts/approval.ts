@@ -15,27 +15,27 @@ import {
 } from './primitives.ts'
 import { Weight } from './tool.ts'
 
-/** One thing that a call needs a person's consent for. */
+/** One consent operation that a call needs. */
 export const ConsentAsk = z.object({
   operation: ConsentOperationName,
   reason: z.string(),
   weight: Weight,
-  /** The resource the call is about; null where the operation names none. */
+  /** The resource of the call; null where the operation names none. */
   scope: z.string().nullable(),
   /** Whether it may be allowed for longer than this call. */
   grantable: z.enum(['any', 'once']),
 })
 export type ConsentAsk = z.infer<typeof ConsentAsk>
 
-/** How far an answer reaches: one call, a while, or as long as the settings let any answer last. */
+/** How long an answer lasts: one call, a while, or as long as the settings allow. */
 export const Lasting = z.enum(['once', 'time', 'always'])
 export type Lasting = z.infer<typeof Lasting>
 
-/** By whom an answer was given: the owner of the data folder, a person with a credential, or a client on its word. */
+/** Who answered: the owner of the data folder, a person with a credential, or a client. */
 export const AnsweredVia = z.enum(['owner', 'person', 'client'])
 export type AnsweredVia = z.infer<typeof AnsweredVia>
 
-/** What a person is asked about one operation. Its id is the operation's. */
+/** The approval of one operation. Its id is the operation's. */
 export const ApprovalRow = z.object({
   ...rowHead,
   ...rowCaller,
@@ -53,7 +53,7 @@ export const ApprovalRow = z.object({
 })
 export type ApprovalRow = z.infer<typeof ApprovalRow>
 
-/** What a person allowed or forbade an agent. */
+/** What a person allowed or denied an agent. */
 export const GrantRow = z.object({
   ...rowHead,
   ...rowCaller,
@@ -62,16 +62,16 @@ export const GrantRow = z.object({
   scope: maybe(z.string()),
   decision: z.enum(['allow', 'deny']),
   lasting: Lasting,
-  /** Of one for a single call: which tool, with which arguments. */
+  /** Of a grant for a single call: its tool and arguments. */
   tool: maybe(Name),
   digest: maybe(Sha256),
-  /** The operation it was asked for. */
+  /** The operation that asked. */
   askedFor: maybe(RowId),
   grantedBy: z.string().max(200),
   via: AnsweredVia,
   createdAt: RowTime,
   expiresAt: RowTime,
-  /** Of one for a single call: the operation that it was used up by. */
+  /** Of a grant for a single call: the operation that used it. */
   usedBy: maybe(RowId),
   usedAt: maybe(RowTime),
   revokedAt: maybe(RowTime),
@@ -79,29 +79,29 @@ export const GrantRow = z.object({
 })
 export type GrantRow = z.infer<typeof GrantRow>
 
-/** A call that waits for a person, as lists show it. Its id is the operation's. */
+/** An open approval in a list. Its id is the operation's. */
 export const ApprovalSummary = z.object({
   id: z.string(),
   agent: z.string(),
   tool: z.string(),
   asks: z.array(ConsentAsk),
   createdAt: z.number(),
-  /** Expires then when it was not answered. */
+  /** Expires at this time unless it was answered. */
   expiresAt: z.number(),
-  /** How many equal calls of the agent one answer decides, where there is more than this one. */
+  /** How many equal calls of the agent one answer decides, if more than one. */
   calls: z.number().int().optional(),
 })
 export type ApprovalSummary = z.infer<typeof ApprovalSummary>
 
-/** The longest list of open approvals. When there are more, each agent gets an equal share of the list. */
+/** The longest list of open approvals. When there are more, each agent gets an equal share of it. */
 export const MOST_APPROVALS = 1_000
 
-/** Everything that a person needs to decide, and what was decided. */
+/** An approval with everything a person needs to decide, and the decision. */
 export const ApprovalFacts = ApprovalSummary.extend({
   state: ApprovalRow.shape.state,
   /** SHA-256 over the canonical JSON of the arguments. */
   digest: z.string(),
-  /** The arguments, whole. Absent once they are forgotten. */
+  /** The whole arguments. Absent once they are deleted. */
   arguments: z.unknown().optional(),
   answeredAt: z.number().optional(),
   answeredBy: z.string().optional(),
@@ -110,18 +110,18 @@ export const ApprovalFacts = ApprovalSummary.extend({
 })
 export type ApprovalFacts = z.infer<typeof ApprovalFacts>
 
-/** Something that a person allowed or forbade an agent, and that counts now. */
+/** A grant in force. */
 export const GrantFacts = z.object({
   id: z.string(),
   agent: z.string(),
   operation: z.string(),
-  /** Only this resource; absent where the operation names none, or the call did not tell. */
+  /** Only this resource; absent where the operation or the call names none. */
   scope: z.string().optional(),
-  /** Set where the operation is about a resource that the call did not tell: it counts for calls like that, not for all. */
+  /** The operation names a resource and the call did not: the grant covers such calls alone. */
   isUnnamed: z.literal(true).optional(),
   decision: GrantRow.shape.decision,
   lasting: Lasting,
-  /** Of one for a single call: which tool, with arguments of which digest. */
+  /** Of a grant for a single call: its tool and the digest of its arguments. */
   tool: z.string().optional(),
   digest: z.string().optional(),
   /** The operation that asked for it. */
@@ -133,37 +133,37 @@ export const GrantFacts = z.object({
 })
 export type GrantFacts = z.infer<typeof GrantFacts>
 
-/** Operations, what persons say to them, and the audit. */
+/** Control operations for operations, approvals, grants and the audit. */
 export const OPERATION_CONTROL = {
   operations: {
     input: z.strictObject({
       organisation,
       agent: z.string().optional(),
       state: OperationState.optional(),
-      /** Only those that can be tried again by hand. */
+      /** Only those that can be retried by hand. */
       canRetry: z.literal(true).optional(),
       ...controlPage,
     }),
     output: OperationPage,
   },
   operation: { input: z.strictObject({ id: z.string(), organisation }), output: OperationFacts },
-  /** Has one tried at once that waits, or tried again that was given up, and waits for the end of that try. */
+  /** Runs a waiting operation now, or a failed one again, and waits for the end of that run. */
   retryOperation: { input: z.strictObject({ id: z.string(), organisation }), output: OperationFacts },
-  /** Ends one that waits, or tells the one that runs to stop and waits until it has. */
+  /** Cancels a waiting operation, or signals a running one and waits until it has stopped. */
   cancelOperation: { input: z.strictObject({ id: z.string(), organisation }), output: OperationFacts },
-  /** Checks the effects it was to leave behind. An operation with an unknown outcome is recorded as done when all are there. */
+  /** Checks the expected effects. An operation with an unknown outcome is recorded as done when all are there. */
   verifyOperation: { input: z.strictObject({ id: z.string(), organisation }), output: OperationVerification },
-  /** Gives up for good what could be tried again: its arguments are forgotten, its record stays. */
+  /** Gives up retrying permanently: the arguments are deleted, the record stays. */
   dropOperation: { input: z.strictObject({ id: z.string(), organisation }), output: OperationFacts },
-  /** What waits for a person, oldest first. */
+  /** Open approvals, oldest first. */
   approvals: {
     persons: true,
     input: z.strictObject({ organisation, agent: z.string().optional() }),
     output: z.array(ApprovalSummary),
   },
-  /** One of them, answered or not, with the unmasked arguments: the person who decides has to see them. */
+  /** One approval, answered or not, with unmasked arguments, because the person who decides has to see them. */
   approval: { persons: true, input: z.strictObject({ id: z.string(), organisation }), output: ApprovalFacts },
-  /** The answer of the owner or person who calls this. The first answer is final. */
+  /** The answer of the calling owner or person. The first answer is final. */
   answerApproval: {
     persons: true,
     input: z.strictObject({
@@ -171,12 +171,12 @@ export const OPERATION_CONTROL = {
       organisation,
       decision: z.enum(['allow', 'deny']),
       lasting: Lasting,
-      /** Of one for a time. */
+      /** For an answer that lasts for a time. */
       minutes: z.number().positive().max(525_600).optional(),
     }),
     output: OperationFacts,
   },
-  /** What persons allowed and forbade, and what counts now. */
+  /** Grants and denials in force. */
   grants: {
     persons: true,
     input: z.strictObject({
@@ -208,7 +208,7 @@ export const OPERATION_CONTROL = {
       organisation,
       agent: z.string().optional(),
       tool: z.string().optional(),
-      /** From this time on, as epoch milliseconds. */
+      /** Epoch milliseconds. */
       since: z.number().int().nonnegative().optional(),
       ...controlPage,
     }),

@@ -5,19 +5,19 @@ import { Bytes, keepableText, maybe, RowId, RowTime, rowHead, Sha256 } from './p
 /** The most attachments of one message. */
 export const MOST_ATTACHMENTS = 32
 
-/** As many characters as file systems take bytes or units; longer ones are not names. */
+/** The limit of common file systems. */
 export const LONGEST_ATTACHMENT_NAME = 255
 
 /**
- * The display name of a file: any characters, and never a path. Where it is shown, invisible characters are
- * made visible; where it leaves as a file name, what could mean more than a name is replaced.
+ * The display name of a file: any characters, and never a path. Where it is shown, invisible characters are made visible; as a
+ * file name, unsafe characters are replaced.
  */
 export const AttachmentName = keepableText().refine(
   name => name.length > 0 && Array.from(name).length <= LONGEST_ATTACHMENT_NAME,
   { error: `must have 1 to ${LONGEST_ATTACHMENT_NAME} characters` },
 )
 
-/** `text/plain`: the media type the uploader claims (RFC 6838 §4.2), without parameters. It is never trusted. */
+/** `text/plain`: the media type that the uploader claims (RFC 6838 §4.2), without parameters. It is never trusted. */
 export const MediaType = z
   .string()
   .max(255)
@@ -25,27 +25,26 @@ export const MediaType = z
 
 export const AttachmentId = z.string().regex(/^att_[\w-]{1,124}$/, 'must be the id of an attachment: "att_…"')
 
-/** The attachments of a message that is to be sent. */
+/** The attachments of a new message. */
 export const AttachmentIds = z.array(AttachmentId).max(MOST_ATTACHMENTS)
 
-/** What marks, in the schema of a tool's input, a list that files are named in. */
+/** Marks a list of files in the schema of a tool's input. */
 export const NAMES_ATTACHMENTS = 'x-quartermaster-attachments'
 
 /**
- * The files of a message as an agent names them: by their ids, or by paths where a program beside the agent can open
- * them. A bridge sees by the mark which inputs of a call these are.
+ * The files of a message as an agent names them: by id, or by path where a bridge beside the agent can open them. The bridge
+ * finds these inputs by the mark.
  */
 export const AttachmentRefs = z
   .array(keepableText().min(1).max(4_096))
   .max(MOST_ATTACHMENTS)
   .meta({ [NAMES_ATTACHMENTS]: true })
 
-/** Whether a file is named by its id. */
 export function isAttachmentId(reference: string): boolean {
   return AttachmentId.safeParse(reference).success
 }
 
-/** A file that was handed in. */
+/** An uploaded file. */
 export const AttachmentFacts = z.object({
   id: z.string(),
   name: z.string(),
@@ -64,7 +63,7 @@ export type AttachmentChip = z.infer<typeof AttachmentChip>
 /** An uploaded file. Its `workspace` is the name of the workspace or person that uploaded it; `owner` is the owner. */
 export const AttachmentRow = z.object({
   ...rowHead,
-  /** The workspace that handed it in; null when a person or the owner did. */
+  /** The uploading workspace; null when a person or the owner uploaded it. */
   workspaceId: maybe(RowId),
   blobId: RowId,
   name: AttachmentName,
@@ -72,24 +71,24 @@ export const AttachmentRow = z.object({
   size: z.number().int().nonnegative(),
   sha256: Sha256,
   createdAt: RowTime,
-  /** Since when no message has it; null while one does. */
+  /** Since when no message uses it; null while one does. */
   looseSince: maybe(RowTime),
 })
 export type AttachmentRow = z.infer<typeof AttachmentRow>
 
-/** Content, once for each organisation: that another has the same must show nowhere. */
+/** File content, stored once per organisation, so that nothing shows that another organisation has the same. */
 export const BlobRow = z.object({
   ...rowHead,
-  /** `ended` while its pieces are removed. */
+  /** `ended` while its chunks are deleted. */
   state: z.enum(['partial', 'complete', 'ended']),
   size: z.number().int().nonnegative(),
-  /** What it is found by; null until all of it is there, and when it has ended. */
+  /** Null until the content is complete, and when it has ended. */
   sha256: maybe(Sha256),
   createdAt: RowTime,
 })
 export type BlobRow = z.infer<typeof BlobRow>
 
-/** A piece of content. Its id is that of the content and its place, so that each place is taken once. */
+/** A chunk of content. Its id is made of the content's id and its position, so that each position is written once. */
 export const ChunkRow = z.object({
   ...rowHead,
   blobId: RowId,
@@ -98,7 +97,7 @@ export const ChunkRow = z.object({
 })
 export type ChunkRow = z.infer<typeof ChunkRow>
 
-/** That a row of a workspace's log has an attachment: for as long as it does, the attachment stays, and the workspace reads it. */
+/** A use of an attachment by a row of a workspace's log: it keeps the attachment, and lets the workspace read it. */
 export const AttachmentUseRow = z.object({
   ...rowHead,
   attachmentId: RowId,

@@ -2,7 +2,7 @@ import { z } from 'zod'
 
 const meta = { _meta: z.record(z.string(), z.unknown()).optional() }
 
-/** One piece of what a tool answers, in the shapes of MCP. Unknown fields pass through: they may matter to the client. */
+/** A content block of a result, as in MCP. Unknown fields pass through, because they may matter to the client. */
 export const ContentBlock = z.discriminatedUnion('type', [
   z.looseObject({ type: z.literal('text'), text: z.string(), ...meta }),
   z.looseObject({ type: z.literal('image'), data: z.string(), mimeType: z.string(), ...meta }),
@@ -21,7 +21,7 @@ export const ContentBlock = z.discriminatedUnion('type', [
 ])
 export type ContentBlock = z.infer<typeof ContentBlock>
 
-/** What a tool that ran has to say; `isError` when it said no. */
+/** A tool's result; `isError` when the tool refused. */
 export const ToolResult = z.looseObject({
   content: z.array(ContentBlock),
   structuredContent: z.unknown().optional(),
@@ -30,10 +30,7 @@ export const ToolResult = z.looseObject({
 })
 export type ToolResult = z.infer<typeof ToolResult>
 
-/**
- * A result on its way between processes of ours, which was looked at where it came from. One that is on record may have kinds of
- * content that another version let pass, and those have to arrive as well.
- */
+/** A result between our own processes, validated where it came from. Recorded ones may have content types of another version. */
 export const TravellingResult = ToolResult.extend({
   content: z.array(z.looseObject({ type: z.string() }) as unknown as typeof ContentBlock),
 })
@@ -42,16 +39,15 @@ export const TravellingResult = ToolResult.extend({
 export const KeptResult = z.object({
   resultId: z.string(),
   totalBytes: z.number().int(),
-  /** Bytes that can be read by paging; less than the total when even the whole was too large to keep. */
+  /** Bytes that can be read by paging; less than the total when the whole was too large to keep. */
   keptBytes: z.number().int(),
-  /** Where the next page begins. */
   nextOffset: z.number().int(),
-  /** That the call left a record, by which the agent that made it can read on. */
+  /** The call left a record, so the calling agent can read on. */
   isRecorded: z.literal(true).optional(),
 })
 export type KeptResult = z.infer<typeof KeptResult>
 
-/** Where a result that is on record says, in its `_meta`, that it was cut and what of it was kept: a `KeptResult`. */
+/** The `_meta` key of a cut result's `KeptResult`. */
 export const KEPT_META = 'quartermaster/kept'
 
 /** One page of a kept result. */
@@ -64,32 +60,32 @@ export const ResultPage = z.object({
 })
 export type ResultPage = z.infer<typeof ResultPage>
 
-/** A call that has not ended: what it waits for, and what to ask for its end by. */
+/** A call that has not ended: what it waits for, and the id to ask by. */
 export const WaitingHandle = z.object({
   status: z.literal('waiting'),
   operationId: z.string(),
-  /** A person's answer, something its tool needs, the next try, or the end of a run somewhere else. */
+  /** A person's approval, a dependency, the next retry, or the end of a run elsewhere. */
   for: z.enum(['approval', 'dependency', 'retry', 'run']),
-  /** Of a call whose tool is disabled: the dependencies that it waits for. */
+  /** For a disabled tool: the dependencies that it waits for. */
   missing: z.array(z.string()).optional(),
-  /** When it is tried again, where that is known. */
+  /** When the next retry is known. */
   nextAttemptAt: z.number().optional(),
-  /** When it expires, where it waits for no run. */
+  /** When it expires, unless it waits for a run. */
   expiresAt: z.number().optional(),
 })
 export type WaitingHandle = z.infer<typeof WaitingHandle>
 
-/** What a call answers. */
+/** The answer to a call. */
 export const CallAnswer = z.object({
   operationId: z.string(),
-  /** Of a call that waits, what it waits for, in words. */
+  /** For a waiting call: what it waits for, in words. */
   result: TravellingResult,
   kept: KeptResult.optional(),
   waiting: WaitingHandle.optional(),
 })
 export type CallAnswer = z.infer<typeof CallAnswer>
 
-/** How far a running call has come. */
+/** The progress of a running call. */
 export const Progress = z.object({
   progress: z.number(),
   total: z.number().optional(),
@@ -97,7 +93,7 @@ export const Progress = z.object({
 })
 export type Progress = z.infer<typeof Progress>
 
-/** What the answer is filed under, where several are asked for at once. Made when absent. */
+/** The key of its answer, where several questions are asked at once. Generated when absent. */
 const key = z
   .string()
   .regex(/^[\w.-]{1,64}$/, 'must be letters, digits, "_", "-" or ".", at most 64')
@@ -111,23 +107,23 @@ export const PersonQuestion = z.object({
   schema: z.record(z.string(), z.unknown()).optional(),
   /** Only an answer given after the question was shown is valid, not one that a client brought along. */
   shownFirst: z.boolean().optional(),
-  /** The operation that it is about, where it asks for a person's consent. */
+  /** The operation id, where it asks for consent. */
   consentFor: z.string().optional(),
 })
 export type PersonQuestion = z.infer<typeof PersonQuestion>
 
-/** A page that the person who started the run has to open: to sign in, to pay. Nothing that is typed there comes through here. */
+/** A page that the person has to open, to sign in or to pay. Nothing typed there passes through here. */
 export const UrlQuestion = z.object({
   kind: z.literal('url'),
   key,
   message: z.string().min(1),
   url: z.url({ protocol: /^https?$/, error: 'must be an http: or https: URL' }).max(8192),
-  /** What clients before 2026-07-28 know it by. Made when absent. */
+  /** The id for clients before 2026-07-28. Generated when absent. */
   elicitationId: z.string().min(1).max(256).optional(),
 })
 export type UrlQuestion = z.infer<typeof UrlQuestion>
 
-/** A question to the caller's language model. Few clients have one to lend; its answer's content is what the model said. */
+/** A question to the caller's language model. Few clients offer one; the answer's content is what the model said. */
 export const ModelQuestion = z.looseObject({
   kind: z.literal('model'),
   key,
@@ -137,14 +133,13 @@ export const ModelQuestion = z.looseObject({
 })
 export type ModelQuestion = z.infer<typeof ModelQuestion>
 
-/** A question for the folders the caller works in; its answer's content is `{ roots: [{ uri, name }] }`. */
+/** Asks for the caller's working folders; the answer's content is `{ roots: [{ uri, name }] }`. */
 export const RootsQuestion = z.object({ kind: z.literal('roots'), key })
 export type RootsQuestion = z.infer<typeof RootsQuestion>
 
 /** One question of a tool to the caller of the run. */
 export const Question = z.union([PersonQuestion, UrlQuestion, ModelQuestion, RootsQuestion])
 export type Question = z.infer<typeof Question>
-/** Whom a question is for. */
 export type QuestionKind = NonNullable<Question['kind']>
 
 export const Answer = z.object({
@@ -153,7 +148,7 @@ export const Answer = z.object({
 })
 export type Answer = z.infer<typeof Answer>
 
-/** What is being asked, in words. */
+/** A question in words. */
 export function questionText(question: Question): string {
   if (question.kind === 'model') return 'an answer of the language model'
   if (question.kind === 'url') return `${question.message} ${question.url}`

@@ -3,7 +3,7 @@ import { ContentBlock } from './call.ts'
 import { Name } from './primitives.ts'
 import { McpExtras, ToolDescriptor, ToolFacts } from './tool.ts'
 
-/** One word that a prompt is filled in with. */
+/** An argument of a prompt. */
 export const PromptArgument = z.strictObject({
   name: Name,
   title: z.string().min(1).max(100).optional(),
@@ -12,7 +12,7 @@ export const PromptArgument = z.strictObject({
 })
 export type PromptArgument = z.infer<typeof PromptArgument>
 
-/** Everything about a prompt but its code. Checked when definitions load. */
+/** Everything about a prompt but its code. Validated on load. */
 export const PromptFacts = z.strictObject({
   name: Name,
   title: z.string().min(1).max(100),
@@ -27,7 +27,7 @@ export type PromptFacts = z.infer<typeof PromptFacts>
 
 const words = (most: number) => z.string().min(1).max(most)
 
-/** The same for prompts that someone else wrote: their arguments are called as they are. */
+/** A prompt of an upstream, whose arguments may have any name. */
 export const UpstreamPromptFacts = PromptFacts.extend({
   title: words(200),
   short: words(16 * 1024),
@@ -38,7 +38,7 @@ export const UpstreamPromptFacts = PromptFacts.extend({
     .max(200),
 })
 
-/** One message of a conversation that a prompt begins. */
+/** One message of a prompt's conversation. */
 export const PromptMessage = z.looseObject({ role: z.enum(['user', 'assistant']), content: ContentBlock })
 export type PromptMessage = z.infer<typeof PromptMessage>
 
@@ -50,7 +50,7 @@ export const PromptResult = z.looseObject({
 })
 export type PromptResult = z.infer<typeof PromptResult>
 
-/** A prompt as discovery shows it; it needs nothing running. */
+/** A prompt as discovery shows it; nothing has to run for it. */
 export const PromptDescriptor = z.object({
   name: Name,
   title: z.string(),
@@ -66,7 +66,7 @@ export const PromptDescriptor = z.object({
 })
 export type PromptDescriptor = z.infer<typeof PromptDescriptor>
 
-/** What may stand for an argument, the best first; at most a hundred of all there are. The rest is known where it was said. */
+/** Completions for an argument, the best first, at most a hundred of them. */
 export const Suggestions = z.object({
   values: z.array(z.string()),
   total: z.number().int().nonnegative().optional(),
@@ -83,7 +83,7 @@ const EXPRESSION = /\{[+#./;?&]?[\w.%]+(?::\d{1,4}|\*)?(?:,[\w.%]+(?::\d{1,4}|\*
 const notOurs = (value: string) => !OWN_SCHEME.test(value)
 const OURS = 'has the scheme "quartermaster:", which is ours'
 
-/** The address of one resource. The scheme is anything but ours. */
+/** The address of one resource, with any scheme but ours. */
 export const ResourceUri = z
   .string()
   .max(2048)
@@ -97,18 +97,17 @@ export const ResourceUriTemplate = z
   .refine(isTemplate, 'must be an absolute address with parts like {name}, each once, and text between them')
   .refine(notOurs, OURS)
 
-/** The same for what someone else wrote: RFC 6570, all of it. */
+/** The addresses of an upstream's resources: all of RFC 6570. */
 const UpstreamUriTemplate = z
   .string()
   .max(2048)
   .refine(isAnyTemplate, 'must be an absolute address with expressions of RFC 6570')
   .refine(notOurs, OURS)
 
-/** What MCP clients are told about a resource beside its facts, word for word. */
+/** More facts for MCP clients, word for word. */
 export const ResourceMcpExtras = McpExtras.extend({ size: z.number().int().nonnegative().optional() })
 export type ResourceMcpExtras = z.infer<typeof ResourceMcpExtras>
 
-/** What every resource says about itself. */
 const shape = {
   name: z.string().min(1).max(200),
   title: z.string().min(1).max(200),
@@ -129,11 +128,11 @@ const hasOneAddress = ({ uri, uriTemplate }: { uri?: string | undefined; uriTemp
   (uri === undefined) !== (uriTemplate === undefined)
 const ONE_ADDRESS = { path: ['uri'], message: 'or uriTemplate must be there, and not both' }
 
-/** Everything about a resource but its code. Checked when definitions load. */
+/** Everything about a resource but its code. Validated on load. */
 export const ResourceFacts = z.strictObject(shape).refine(hasOneAddress, ONE_ADDRESS)
 export type ResourceFacts = z.infer<typeof ResourceFacts>
 
-/** The same for resources that someone else wrote. */
+/** A resource of an upstream. */
 export const UpstreamResourceFacts = z
   .strictObject({
     ...shape,
@@ -146,14 +145,14 @@ export const UpstreamResourceFacts = z
 
 const contents = { uri: z.string().min(1), mimeType: z.string().optional() }
 
-/** What a resource holds: text, or bytes as base64. Unknown fields pass through: they may matter to the client. */
+/** The content of a resource: text, or bytes as base64. Unknown fields pass through, because they may matter to the client. */
 export const ResourceContents = z.union(
   [z.looseObject({ ...contents, text: z.string() }), z.looseObject({ ...contents, blob: z.base64() })],
   'must have a uri, and a text or a blob of base64',
 )
 export type ResourceContents = z.infer<typeof ResourceContents>
 
-/** A resource as discovery shows it; it needs nothing running. */
+/** A resource as discovery shows it; nothing has to run for it. */
 export const ResourceDescriptor = z.object({
   name: z.string(),
   title: z.string(),
@@ -164,14 +163,14 @@ export const ResourceDescriptor = z.object({
 })
 export type ResourceDescriptor = z.infer<typeof ResourceDescriptor>
 
-/** Two parts side by side could be told apart in many ways, and one that comes twice might disagree with itself. */
+/** Adjacent expressions would be ambiguous, and a repeated name could contradict itself. */
 function isTemplate(value: string): boolean {
   const variables = value.match(VARIABLE) ?? []
   const isAlone = !/\}\{/.test(value) && new Set(variables).size === variables.length
   return variables.length > 0 && isAlone && ABSOLUTE.test(value.replace(VARIABLE, 'x')) && /^[^{]*:/.test(value)
 }
 
-/** The scheme is no gap: a template that could be any address would take everybody's. */
+/** The scheme must be fixed: a template for any address would take over those of others. */
 function isAnyTemplate(value: string): boolean {
   const text = value.replace(EXPRESSION, 'x')
   return text !== value && ABSOLUTE.test(text) && /^[^{]*:/.test(value)
@@ -186,18 +185,18 @@ export const CapabilityDescriptor = z.object({
   /** Absent when it brings none. */
   prompts: z.array(PromptDescriptor).optional(),
   resources: z.array(ResourceDescriptor).optional(),
-  /** JSON Schema of the configuration, `tools` left out. */
+  /** JSON Schema of the configuration without `tools`. */
   configSchema: z.record(z.string(), z.unknown()).optional(),
 })
 export type CapabilityDescriptor = z.infer<typeof CapabilityDescriptor>
 
-/** What a resolver receives: its own configuration, and beside it the resolved list of tools. */
+/** What a resolver receives: its own configuration and the resolved list of tools. */
 export const ResolvedConfig = z.looseObject({ tools: z.array(z.string()) })
 export type ResolvedConfig = z.infer<typeof ResolvedConfig>
 
 const stringRecord = z.record(z.string(), z.string())
 
-/** How agent engines are told of an MCP server. Ours are `sdk` and `http`; `stdio` names someone else's. */
+/** An MCP server as agent engines take it. Ours are `sdk` and `http`; `stdio` is another program's. */
 export const McpServerConfig = z.discriminatedUnion('type', [
   z.object({
     type: z.literal('sdk'),
@@ -214,19 +213,19 @@ export const McpServerConfig = z.discriminatedUnion('type', [
 ])
 export type McpServerConfig = z.infer<typeof McpServerConfig>
 
-/** What became of one tool of one capability. */
+/** The result for one tool of one capability. */
 export const ResolutionEntry = z.object({
   capability: z.string(),
   /** As an allowlist names it; `*` for all of a capability whose tools are not known. */
   tool: z.string(),
-  /** What it is called by, where that is another name. */
+  /** The agent's name for it, where that differs. */
   calledAs: z.string().optional(),
   state: z.enum(['granted', 'unavailable', 'skipped']),
   reason: z.string().optional(),
 })
 export type ResolutionEntry = z.infer<typeof ResolutionEntry>
 
-/** What an agent's capabilities resolve to, and the honest report beside it. */
+/** What an agent's capabilities resolve to, with the complete report. */
 export const ResolvedCapabilities = z.object({
   mcpServers: z.record(z.string(), McpServerConfig),
   report: z.array(ResolutionEntry),

@@ -2,20 +2,17 @@ import { z } from 'zod'
 import { DependencyOptions } from './tool.ts'
 import { HttpUpstream, StdioUpstream } from './upstream.ts'
 
-/**
- * Tools that something else than their own capability sends a model to, by what they are for. Their definitions take the names
- * from here as well, so that a rename is one line.
- */
+/** Tools that texts for models refer to. Their definitions use these names too, so that a rename is one line. */
 export const TOLD_TOOLS = {
   find: 'find_tools',
   describe: 'describe_tool',
   call: 'call_tool',
-  /** Tells how a call stands that waits. */
+  /** Tells the status of a waiting call. */
   status: 'get_status',
-  /** Reads what is written down. */
+  /** Reads the documentation. */
   docs: 'read_docs',
   delegate: 'delegate_task',
-  /** Tells how a task stands that was handed on, and the rest of its result. */
+  /** Tells the status of a delegated task, and pages through its result. */
   taskStatus: 'check_task_status',
   recall: 'recall_memory',
   wait: 'wait_for_message',
@@ -24,7 +21,7 @@ export const TOLD_TOOLS = {
   recheck: 'registry_recheck',
 } as const
 
-/** Tools of the gateways that models may know from elsewhere: which tool does it here, and what to do without that. */
+/** Tools of other gateways that models may know: which tool does the same here, and what to do without it. */
 export const FOREIGN_TOOLS: Readonly<Record<string, { readonly tool: string; readonly otherwise: string }>> = {
   wb_run: { tool: TOLD_TOOLS.call, otherwise: 'Call the tool itself, by its name.' },
   wb_search: { tool: TOLD_TOOLS.find, otherwise: 'Run on the command line: quartermaster tools' },
@@ -40,7 +37,7 @@ export const FOREIGN_TOOLS: Readonly<Record<string, { readonly tool: string; rea
 interface SettingRow {
   schema: z.ZodType<number | boolean | string>
   default: number | boolean | string
-  /** Overrides the configuration file. */
+  /** The environment variable that overrides the configuration file. */
   env?: string
   reason: string
 }
@@ -49,7 +46,7 @@ const seconds = (min: number, max: number) => z.number().min(min).max(max)
 const count = (min: number, max: number) => z.number().int().min(min).max(max)
 
 /**
- * Every setting, with its default and the reason for it. The configuration schema, the environment overrides and
+ * Every setting with its default and its reason. The configuration schema, the environment overrides and
  * `docs/reference/settings.md` are made from this table.
  */
 export const SETTINGS = {
@@ -377,7 +374,6 @@ export const SETTINGS = {
 
 type Table = typeof SETTINGS
 
-/** All settings with their values. */
 export type Settings = { readonly [K in keyof Table]: z.infer<Table[K]['schema']> }
 
 const shape = Object.fromEntries(
@@ -396,15 +392,15 @@ const asOthersWrite = {
   disabled: z.boolean().optional().describe('`true` says the same as `enabled: false`, as some clients write it.'),
 }
 
-/** An MCP server that is a program here, as people write it down. */
+/** An entry for an MCP server that is a local program, as people write it. */
 export const StdioEntry = StdioUpstream.extend(asOthersWrite)
-/** An MCP server that is reached by streamable HTTP, as people write it down. */
+/** An entry for an MCP server at an address, as people write it. */
 export const HttpEntry = HttpUpstream.extend(asOthersWrite)
-/** One entry of `mcpServers`, as people write it down. */
+/** One entry of `mcpServers`, as people write it. */
 export const UpstreamEntry = z.union([StdioEntry, HttpEntry])
 export type UpstreamEntry = z.infer<typeof UpstreamEntry>
 
-/** A database in which effects of tools are looked for. */
+/** A database in which effects of tools are verified. */
 export const ConnectionConfig = z.strictObject({
   sqlite: z.string().min(1).describe('The SQLite file; a relative path counts from the project folder.'),
 })

@@ -23,7 +23,7 @@ import {
 } from './organisation.ts'
 import { type ControlTable, nothing, organisation } from './primitives.ts'
 
-/** Organisations and who is in them, and what workspaces remember and have each other do. */
+/** Control operations for organisations, their members, memories and delegations. */
 export const PLATFORM_CONTROL = {
   organisations: { input: nothing, output: z.array(OrganisationFacts) },
   createOrganisation: { input: NewOrganisation, output: OrganisationFacts },
@@ -32,30 +32,30 @@ export const PLATFORM_CONTROL = {
     input: z.strictObject({ organisation, status: WorkspaceStatus.optional() }),
     output: z.array(WorkspaceFacts),
   },
-  /** One of them, by its id or name. */
+  /** One workspace, by id or name. */
   workspace: { input: z.strictObject({ id: z.string(), organisation }), output: WorkspaceFacts },
   createWorkspace: { input: NewWorkspace.extend({ organisation }), output: WorkspaceFacts },
   archiveWorkspace: { input: z.strictObject({ id: z.string(), organisation }), output: WorkspaceFacts },
-  /** Brings back one that was archived. */
+  /** Restores an archived workspace. */
   restoreWorkspace: { input: z.strictObject({ id: z.string(), organisation }), output: WorkspaceFacts },
-  /** The A2A agents elsewhere that are peers. */
+  /** Remote A2A agents that are peers. */
   externalPeers: { input: z.strictObject({ organisation }), output: z.array(ExternalPeerFacts) },
-  /** One of them, by its id or name. */
+  /** One remote agent, by id or name. */
   externalPeer: { input: z.strictObject({ id: z.string(), organisation }), output: ExternalPeerFacts },
   addExternalPeer: { input: NewExternalPeer.extend({ organisation }), output: ExternalPeerFacts },
-  /** Looks at its card now. */
+  /** Fetches its card now. */
   refreshExternalPeer: { input: z.strictObject({ id: z.string(), organisation }), output: ExternalPeerFacts },
   removeExternalPeer: { input: z.strictObject({ id: z.string(), organisation }), output: ExternalPeerFacts },
   joinCodes: { input: z.strictObject({ organisation }), output: z.array(JoinCodeFacts) },
   createJoinCode: { input: NewJoinCode.extend({ organisation }), output: IssuedJoinCode },
   revokeJoinCode: { input: z.strictObject({ id: z.string(), organisation }), output: JoinCodeFacts },
   persons: { input: z.strictObject({ organisation }), output: z.array(PersonFacts) },
-  /** Takes back all tokens they have. */
+  /** Revokes all tokens of the person. */
   removePerson: { input: z.strictObject({ name: z.string(), organisation }), output: PersonFacts },
-  /** What a workspace reads, the most fitting first where something is asked; without one all of the organisation's, newest first. */
+  /** A workspace's memories, ranked for a query; without a workspace those of the organisation, newest first. */
   memories: {
     input: z.strictObject({
-      /** As which workspace, by its id or name. */
+      /** By id or name. */
       workspace: z.string().optional(),
       /** Only together with a workspace. */
       query: z.string().max(LONGEST_MEMORY_QUERY).optional(),
@@ -68,12 +68,12 @@ export const PLATFORM_CONTROL = {
   },
   memory: { input: z.strictObject({ id: MemoryId, organisation }), output: MemoryFacts },
   forgetMemory: { input: z.strictObject({ id: MemoryId, organisation }), output: ForgottenMemory },
-  /** Tasks that workspaces gave each other, the newest first. */
+  /** Delegations, newest first. */
   delegations: {
     input: z.strictObject({
-      /** Only those of this workspace, by its id or name. */
+      /** By id or name. */
       workspace: z.string().optional(),
-      /** Those it has given, or those it was given. */
+      /** The ones it gave or the ones it received. */
       role: z.enum(['asker', 'peer']).optional(),
       state: DelegationState.optional(),
       organisation,
@@ -82,7 +82,7 @@ export const PLATFORM_CONTROL = {
     }),
     output: DelegationPage,
   },
-  /** One of them, with a page of its result. */
+  /** One delegation, with a page of its result. */
   delegation: {
     input: z.strictObject({ id: z.string(), organisation, offset: z.number().int().nonnegative().optional() }),
     output: DelegationDetail,

@@ -7,7 +7,7 @@ import { IdempotencyKey, WhenDisabled } from './operation.ts'
 import { type ControlTable, nothing } from './primitives.ts'
 import { AsTask, CommandDecision, MissingDependency, RecheckAnswer, RetryPolicy, ToolExample } from './tool.ts'
 
-/** A tool as lists show it. */
+/** A tool in a list. */
 export const ToolSummary = z.object({
   name: z.string(),
   title: z.string(),
@@ -15,22 +15,22 @@ export const ToolSummary = z.object({
   section: z.string(),
   capability: z.string(),
   source: z.string(),
-  /** How it stands under `quartermaster do`, or why it does not. Absent when an older server answers. */
+  /** Its command line, or why it has none. Absent from an older server. */
   command: CommandDecision.optional(),
   state: z.enum(['active', 'disabled']),
-  /** Set while it is listed but a dependency is recovering: a call would wait. */
+  /** It is listed while a dependency recovers: a call would wait. */
   recovering: z.boolean(),
   missing: z.array(MissingDependency),
-  /** Of an agent's: it was not given, and comes by itself. */
+  /** Of an agent's tools: it was not granted and comes with others. */
   comesAlong: z.literal(true).optional(),
 })
 export type ToolSummary = z.infer<typeof ToolSummary>
 
-/** Everything there is to know about a tool. */
+/** All facts about a tool. */
 export const ToolDetail = ToolSummary.extend({
-  /** What allowlists call it, where that is another name. */
+  /** Its name in allowlists, where that differs. */
   ownName: z.string().optional(),
-  /** The op that a declaration made it of. */
+  /** The op of a declared tool. */
   opId: z.string().optional(),
   whenToUse: z.string(),
   requires: z.array(z.string()),
@@ -53,21 +53,21 @@ export const AgentCheck = z.object({
   name: z.string(),
   file: z.string().optional(),
   ok: z.boolean(),
-  /** How it sees its tools. Absent when an older server answers. */
+  /** Absent from an older server. */
   view: ViewKind.optional(),
   report: z.array(ResolutionEntry),
   problems: z.array(Problem),
 })
 export type AgentCheck = z.infer<typeof AgentCheck>
 
-/** Agents, what they have, and their calls. */
+/** Control operations for agents, their tools and calls. */
 export const TOOL_CONTROL = {
   tools: {
     input: z.strictObject({
       state: z.enum(['active', 'disabled']).optional(),
       section: z.string().optional(),
       agent: z.string().optional(),
-      /** With what the agent was not given and has all the same: what comes by itself. */
+      /** With tools that were not granted and come with others. */
       along: z.boolean().optional(),
     }),
     output: z.array(ToolSummary),
@@ -76,21 +76,21 @@ export const TOOL_CONTROL = {
   capabilities: { input: nothing, output: z.array(CapabilityDescriptor) },
   agents: { input: nothing, output: z.array(AgentSummary) },
   checkAgent: { input: z.strictObject({ name: z.string() }), output: AgentCheck },
-  /** What an agent has now, as a block for its system prompt. */
+  /** A block for the agent's system prompt. */
   prompt: { input: z.strictObject({ agent: z.string(), ...PromptOptions.shape }), output: AgentPrompt },
   grant: {
     input: z.strictObject({
       agent: z.string(),
       capability: z.string(),
-      /** Only these; what was there stays when absent, and a new grant has all. */
+      /** The allowlist; unchanged when absent, and all tools for a new grant. */
       tools: z.array(z.string()).optional(),
-      /** The capability's own configuration; what was there stays when absent. */
+      /** The capability's own configuration; unchanged when absent. */
       config: z.record(z.string(), z.unknown()).optional(),
-      /** Consent operations to allow for good. */
+      /** Consent operations to allow permanently. */
       consent: z.array(z.string()).optional(),
-      /** Take the capability away instead. */
+      /** Revokes the capability instead. */
       revoke: z.boolean().optional(),
-      /** Make the agent when there is none. */
+      /** Creates the agent if it does not exist. */
       create: z.boolean().optional(),
     }),
     output: z.object({ file: z.string(), agent: AgentConfig, check: AgentCheck }),
@@ -99,18 +99,17 @@ export const TOOL_CONTROL = {
     input: z.strictObject({
       agent: z.string(),
       tool: z.string(),
-      /** The tool's arguments; none when absent. */
       input: z.unknown().optional(),
       /** The same as `whenDisabled: 'run'`. */
       evenIfDisabled: z.boolean().optional(),
-      /** What the call of a disabled tool does; it fails when absent. */
+      /** For a disabled tool; the call fails when absent. */
       whenDisabled: WhenDisabled.optional(),
       timeoutMs: z.number().int().positive().optional(),
-      /** The folder owner's answer, given at the terminal: these operations, for exactly these arguments. */
+      /** The owner's answer at the terminal: these operations, for exactly these arguments. */
       consented: z.strictObject({ operations: z.array(z.string()), digest: z.string() }).optional(),
-      /** The caller's own name for this call: a repeat under it gets the first answer, and nothing is done twice. */
+      /** A repeat under the same key gets the first answer, and nothing is done twice. */
       idempotencyKey: IdempotencyKey.optional(),
-      /** Whether the call waits for a person when it needs approval; it is refused at once when absent. */
+      /** Whether the call waits for approval; it is refused at once when absent. */
       waits: z.boolean().optional(),
     }),
     output: CallAnswer,

@@ -4,84 +4,85 @@ import { Problem } from './errors.ts'
 import { type ControlTable, nothing } from './primitives.ts'
 import { LoginFacts, PinKind, ReviewItem, UpstreamConsent, UpstreamLogLine, UpstreamStatus } from './upstream.ts'
 
-/** A secret that stays in the secrets file, and the files that name it. */
+/** A secret that stays in the secrets file, and the files that refer to it. */
 const KeptSecret = z.object({
   name: z.string(),
   usedBy: z.array(z.string()),
-  /** The settings that referred to it and are among those that went (`goneSettings`). It stays whatever names it. */
+  /** Dropped settings (`goneSettings`) that referred to it. It stays in any case. */
   wasFor: z.array(z.string()).optional(),
 })
 
-/** What became of an upstream that was to be added. */
+/** The result of adding an upstream. */
 export const AddedUpstream = z.object({
   name: z.string(),
-  /** Where it stands. */
+  /** The configuration file. */
   file: z.string(),
-  /** There was no configuration file in this folder or above, and it was made. */
+  /** The configuration file was created, because there was none in this folder or above. */
   madeFile: z.literal(true).optional(),
-  /** The file that its secrets are kept in; absent when it has none. */
+  /** The secrets file; absent when it has no secrets. */
   secretsFile: z.string().optional(),
-  /** `unchanged`: it stood there already, whatever else its owner says of it. */
+  /** `unchanged`: there already, whatever other settings its entry has. */
   outcome: z.enum(['added', 'replaced', 'unchanged']),
-  /** Its entry as it is written, with references in place of its secrets; only of a look ahead. */
+  /** The written entry, with references in place of secrets; only for a dry run. */
   entry: z.record(z.string(), z.unknown()).optional(),
-  /** With more tools than this an agent sees the gateway view, unless its file says otherwise; only of a look ahead. */
+  /** With more tools than this an agent gets the gateway view, unless its file says otherwise; only for a dry run. */
   gatewayViewOver: z.int().optional(),
-  /** How it is after its first moments; absent when its entry cannot be used yet, and of a look ahead unless it would not run. */
+  /**
+   * Its status after the first moments; absent when its entry cannot be used yet, and for a dry run unless it would not start.
+   */
   status: UpstreamStatus.optional(),
-  /** The agents that were given it. */
+  /** Agents that it was granted to. */
   granted: z.array(z.string()),
-  /** Other agents that have it all the same, because they had what it replaced, or it was there already. */
+  /** Other agents that have it, because they had what it replaced, or it was there already. */
   alsoHave: z.array(z.string()).optional(),
-  /** The first agent of the folder, made because there was none to give it to. It may read the folder too. */
+  /** The first agent of the folder, created because there was none. It may also read the folder. */
   madeAgent: z.string().optional(),
-  /** The names under which its secrets are kept. */
+  /** Names of its secrets. */
   secrets: z.array(z.string()),
-  /** The current name of each secret that has no value yet, by the name that was asked for. */
+  /** The final name of each secret without a value, by the requested name. */
   missing: z.record(z.string(), z.string()).optional(),
-  /** The secrets of the one it replaced that nothing names any more, and that are gone from the secrets file. */
+  /** Secrets of the replaced entry that were deleted, because nothing refers to them now. */
   removedSecrets: z.array(z.string()).optional(),
-  /** The other secrets of the one it replaced, and the files that name them. */
+  /** Other secrets of the replaced entry, with the files that refer to them. */
   keptSecrets: z.array(KeptSecret).optional(),
-  /** Which of its tools ask a person first, where that was written into its entry because nothing was said of it. */
+  /** The consent choice that was written, because the entry had none. */
   consent: UpstreamConsent.optional(),
-  /** What the owner says in the entry that it replaced, and that stays. */
+  /** The owner's settings that stay from the replaced entry. */
   keptSettings: z.array(z.string()).optional(),
-  /** What went of that, because what is reached in the new way has none such. */
+  /** The owner's settings that were dropped, because the new transport has no such setting. */
   goneSettings: z.array(z.string()).optional(),
-  /** Packages that stay in the version they have here, because none was named: by their names, as they are written. */
+  /** Packages that keep the version written here, because none was given: by name, as they are written. */
   keptVersions: z.record(z.string(), z.string()).optional(),
-  /** What keeps it from being used, such as a secret that is not there yet, and what to know before it is. */
+  /** What keeps it from being used, such as a missing secret, and other problems. */
   problems: z.array(Problem),
 })
 export type AddedUpstream = z.infer<typeof AddedUpstream>
 
-/** What became of an upstream that was to be removed. */
+/** The result of removing an upstream. */
 export const RemovedUpstream = z.object({
   file: z.string(),
-  /** The agents that had it. */
+  /** Agents that had it. */
   revokedFrom: z.array(z.string()),
-  /** What each of them had of it, by agent and as it stood in the file, references as they are: it can be put back by this. */
+  /** What each agent's file said about it, with references as they are, so that it can be restored. */
   taken: z.record(z.string(), CapabilityConfig),
-  /** The agents whose files could not be changed, and name it or may do so. They have no tools until that is taken out. */
+  /** Agents whose files could not be changed and may refer to it. They have no tools until that is removed. */
   stillNamedBy: z.array(z.string()),
-  /** Why they could not be. */
+  /** Why not. */
   problems: z.array(Problem),
-  /** The secrets that nothing else names, and that are gone from the secrets file. */
+  /** Secrets that were deleted, because nothing else refers to them. */
   removedSecrets: z.array(z.string()),
-  /** The secrets it referred to that stay, and the files that name them; none where they were to be kept. */
+  /** Its secrets that stay, with the files that refer to them; none where all were to be kept. */
   keptSecrets: z.array(KeptSecret),
-  /** There was no entry of it, and this is what the store still had: how many pins, and how many logins. It is gone. */
+  /** There was no entry; these pins and logins were deleted from the store. */
   forgotten: z.object({ pins: z.number().int(), logins: z.number().int() }).optional(),
 })
 export type RemovedUpstream = z.infer<typeof RemovedUpstream>
 
-/** What an upstream is made from. */
 const WISH = {
   name: z.string(),
-  /** As it is to stand in the file, references as they are. */
+  /** The entry as it is to be written, with references as they are. */
   entry: z.record(z.string(), z.unknown()),
-  /** To be added to the secrets file; where a name is taken, or named by something else, the entry's references follow. */
+  /** To add to the secrets file. A name in use is changed, and the entry's references follow. */
   secrets: z.record(z.string(), z.string()).optional(),
   /** Secrets that the entry refers to and that have no value yet. They get unused names. */
   missing: z.array(z.string()).max(1_000).optional(),
@@ -91,22 +92,22 @@ const WISH = {
 const WishedUpstream = z.strictObject(WISH)
 export type WishedUpstream = z.infer<typeof WishedUpstream>
 
-/** Upstreams, what of them waits for a person, and signing in to them. */
+/** Control operations for upstreams, their review and logins. */
 export const UPSTREAM_CONTROL = {
   upstreams: { input: nothing, output: z.array(UpstreamStatus) },
-  /** What a server said about itself and what was said about it, oldest first. */
+  /** The log of a server, oldest first. */
   upstreamLogs: {
     input: z.strictObject({ name: z.string(), limit: z.number().int().min(1).max(10_000).optional() }),
     output: z.array(UpstreamLogLine),
   },
   restartUpstream: { input: z.strictObject({ name: z.string() }), output: UpstreamStatus },
-  /** What of the upstreams waits for a person. */
+  /** Definitions that wait for a person. */
   reviewItems: {
     input: z.strictObject({
       name: z.string().optional(),
-      /** With the definitions themselves, of which differences show only so much. */
+      /** With whole definitions; differences show only a part. */
       whole: z.literal(true).optional(),
-      /** Beside that what is offered and can be rejected. */
+      /** With offered definitions, which can be rejected. */
       offered: z.literal(true).optional(),
     }),
     output: z.array(ReviewItem),
@@ -127,20 +128,20 @@ export const UPSTREAM_CONTROL = {
   addUpstream: {
     input: z.strictObject({
       ...WISH,
-      /** The agents that get it; `default` when absent, which is made where there is no agent at all. */
+      /** The agents that get it; `default` when absent, which is created if there is no agent. */
       grant: z.union([z.array(z.string()), z.literal(false)]).optional(),
-      /** Takes the place of another one of that name. */
+      /** Replaces another upstream of that name. */
       replace: z.boolean().optional(),
-      /** Which of its tools ask a person first, where neither its entry nor the one before says so. */
+      /** Which of its tools ask a person first, unless its entry or the replaced one says so. */
       consent: UpstreamConsent.optional(),
-      /** Whether the answer waits, for some seconds, until the server has said what it has; it does when absent. */
+      /** Waits some seconds until the server has listed its definitions; true when absent. */
       wait: z.boolean().optional(),
-      /** Only says what would become of it, after these others that would be there by then. Nothing is written or started. */
+      /** Writes and starts nothing, and answers what would happen after these other additions. */
       dryRun: z.strictObject({ beside: z.array(WishedUpstream).max(10_000) }).optional(),
     }),
     output: AddedUpstream,
   },
-  /** Says in their entries which of their tools ask a person first. */
+  /** Writes the consent choice into these entries. */
   setUpstreamConsent: {
     input: z.strictObject({ names: z.array(z.string()).min(1).max(10_000), consent: UpstreamConsent }),
     output: z.array(UpstreamStatus),
@@ -148,17 +149,17 @@ export const UPSTREAM_CONTROL = {
   removeUpstream: {
     input: z.strictObject({
       name: z.string(),
-      /** Leaves its secrets where they are; those that nothing else names go when absent. */
+      /** Keeps its secrets; otherwise those that nothing else refers to are deleted. */
       keepSecrets: z.boolean().optional(),
     }),
     output: RemovedUpstream,
   },
-  /** Finds out where a person signs in. The attempt waits ten minutes for them to come back. */
+  /** Starts a login. The attempt waits ten minutes for the person. */
   beginLogin: {
     input: z.strictObject({ upstream: z.string(), agent: z.string().optional() }),
     output: z.object({ attempt: z.string(), url: z.string() }),
   },
-  /** Waits for the person, or takes the address that their browser ended at. Giving up the wait gives up the attempt. */
+  /** Waits for the person, or takes the address that their browser ended at. Cancelling ends the attempt. */
   finishLogin: {
     input: z.strictObject({ attempt: z.string(), redirectUrl: z.string().max(16_384).optional() }),
     output: LoginFacts,

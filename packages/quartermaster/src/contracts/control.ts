@@ -23,38 +23,37 @@ export const ReloadReport = z.object({
 })
 export type ReloadReport = z.infer<typeof ReloadReport>
 
-/** What came of moving a store. */
+/** The result of moving a store. */
 export const MovedStore = z.object({
   /** The file. */
   from: z.string(),
   /** The address without its password. */
   to: z.string(),
-  /** Whether nothing was written. */
   isDryRun: z.boolean(),
   tables: z.array(
     z.object({
       table: z.string(),
       rows: z.number().int(),
-      /** Of all its rows. */
+      /** Over all rows. */
       digest: z.string(),
     }),
   ),
-  /** Where the key is to what is sealed in it. */
+  /** The key file for sealed values. */
   sealingKeyFile: z.string(),
-  /** The key itself, where the caller asked for it. */
+  /** The key itself, if the caller asked for it. */
   sealingKey: z.string().optional(),
 })
 export type MovedStore = z.infer<typeof MovedStore>
 
-/** A process that works on a store. */
+/** A process that uses a store. */
 export const NodeFacts = z.object({
   id: z.string(),
   host: z.string(),
   version: z.string(),
   startedAt: z.number(),
-  /** Where it listens; absent when it does not. */
+  /** Absent when it does not listen. */
   url: z.string().optional(),
-  /** Whether it is the one that answers. */
+  /** Whether it is the process that answers. */
   isThis: z.boolean(),
 })
 export type NodeFacts = z.infer<typeof NodeFacts>
@@ -62,34 +61,34 @@ export type NodeFacts = z.infer<typeof NodeFacts>
 export const StatusReport = z.object({
   version: z.string(),
   ready: z.boolean(),
-  /** `up` when a server owns the data folder, `process` when the command looked by itself. */
+  /** `up` when a server owns the data folder, `process` when the command read it itself. */
   from: z.enum(['up', 'process']),
   startedAt: z.number(),
   generation: z.number().int(),
   tools: z.object({ active: z.number().int(), disabled: z.number().int() }),
   agents: z.number().int(),
-  /** Calls that run right now. */
+  /** Calls running now. */
   running: z.number().int(),
   dependencies: z.array(DependencyStatus),
   problems: z.array(Problem),
-  /** Upstreams whose tools were never listed, and what to do about each; absent when there are none. */
+  /** Upstreams that were never listed, with the next step for each; absent when there are none. */
   unseen: z.array(z.object({ name: z.string(), reason: z.string(), fix: z.string() })).optional(),
-  /** Where everything durable is. Absent when an older server answers. */
+  /** The durable store. Absent from an older server. */
   store: z
     .object({
       kind: z.enum(['sqlite', 'postgresql']),
       /** The file, or the address without its password. */
       place: z.string(),
-      /** Whether it answers now; absent where the command looked by itself and had no need to open it. */
+      /** Whether it answers now; absent where the command did not need to open it. */
       answers: z.boolean().optional(),
-      /** The processes that share it, of a store that several can share and that is open. */
+      /** The processes that share it, if several can. */
       nodes: z.array(NodeFacts).optional(),
     })
     .optional(),
 })
 export type StatusReport = z.infer<typeof StatusReport>
 
-/** One thing `doctor` looked at. */
+/** A finding of `doctor`. */
 export const Finding = z.object({
   level: z.enum(['ok', 'warning', 'error']),
   what: z.string(),
@@ -99,9 +98,8 @@ export const Finding = z.object({
 export type Finding = z.infer<typeof Finding>
 
 /**
- * Everything a command can ask for, in process or over HTTP. Both sides of the wire are made from this table, so a new
- * operation is one row, in the table of its subject, and its implementation. It is for the owner of the data folder alone,
- * unless its row says `persons`.
+ * Every operation of the command line, in process or over HTTP. Both sides are made from this table, so a new operation is one
+ * row here and its implementation. Only the owner of the data folder may call it, unless its row says `persons`.
  */
 export const CONTROL = {
   status: { input: nothing, output: StatusReport },
@@ -110,24 +108,24 @@ export const CONTROL = {
   ...PLATFORM_CONTROL,
   ...OPERATION_CONTROL,
   ...UPSTREAM_CONTROL,
-  /** Streams events until the client disconnects or the `up` ends. Only line by line. */
+  /** Streams events until the client disconnects or `up` ends. Only as lines. */
   events: { persons: true, input: nothing, output: z.object({}) },
-  /** What is written down, to the owner as a whole, or as an agent reads it. */
+  /** The documentation, whole for the owner, or as an agent reads it. */
   docs: {
     input: DocsQuestion.safeExtend({ agent: z.string().optional(), whole: z.boolean().optional() }),
     output: DocsAnswer,
   },
-  /** What is wrong with it. */
+  /** Problems in the documentation. */
   checkDocs: { input: nothing, output: z.object({ units: z.number().int(), problems: z.array(Problem) }) },
   reload: { input: nothing, output: ReloadReport },
   doctor: { input: nothing, output: z.array(Finding) },
-  /** Asks an `up` that was started in the background to stop, because a person starts one. */
+  /** Asks an `up` in the background to stop, because a person starts one. */
   stepAside: { input: nothing, output: z.object({ leaving: z.boolean() }) },
 } as const satisfies ControlTable
 
 export type ControlOperation = keyof typeof CONTROL
 
-/** The operations that persons may use with tokens of their own. All others are for the owner of the data folder alone. */
+/** The operations that persons may call with their own tokens. */
 export type PersonOperation = {
   [K in ControlOperation]: (typeof CONTROL)[K] extends { readonly persons: true } ? K : never
 }[ControlOperation]
@@ -142,48 +140,48 @@ export type ControlOutput<K extends ControlOperation> = z.infer<(typeof CONTROL)
 export interface ControlOptions {
   signal?: AbortSignal
   onProgress?: (progress: Progress) => void
-  /** Told which upstreams are waited for before anything else can be done, and each time that these are others. */
+  /** Reports the upstreams that are waited for, and each change of them. */
   onAwaiting?: (upstreams: readonly string[]) => void
-  /** Told of each event by the operation that follows them. */
+  /** Receives the events of `events`. */
   onEvent?: (event: ControlEvent) => void
-  /** Whose trace a call belongs to. */
+  /** The trace of the call. */
   trace?: TraceContext
   /**
-   * Sends the person who waits to a page that a call asks for. Without it such a call cannot be answered. The signal aborts
-   * when the call does not ask for it any more.
+   * Shows the person a page that a call asks for. Without it such a call fails. The signal aborts when the page is not needed
+   * any more.
    */
   openPage?: (question: UrlQuestion, signal?: AbortSignal) => Promise<Answer>
 }
 
-/** The one interface behind every command. */
+/** The interface behind every command. */
 export type Control = {
   readonly [K in ControlOperation]: (input: ControlInput<K>, options?: ControlOptions) => Promise<ControlOutput<K>>
 }
 
-/** As much of it as persons have. */
+/** The part for persons. */
 export type PersonControl = Pick<Control, PersonOperation>
 
-/** The caller's trace that this work belongs to (W3C Trace Context). */
+/** The caller's trace (W3C Trace Context). */
 export interface TraceContext {
   /** `00-TRACE-SPAN-FLAGS`, in lower-case hex. */
   readonly traceparent: string
-  /** What the systems on the way added; passed on as it came. */
+  /** Data of tracing systems, passed on unchanged. */
   readonly tracestate?: string
 }
 
-/** What an event is about: one operation. Never its arguments, its result or a secret. */
+/** An event's operation. Never its arguments, its result or a secret. */
 const operation = {
   at: z.number(),
   id: z.string(),
   tool: z.string(),
-  /** Absent when an older server tells. */
+  /** Absent from an older server. */
   organisation: z.string().optional(),
   agent: z.string(),
 }
 
-/** What clients that follow the events of an `up` receive. */
+/** An event for clients that follow an `up`. */
 export const ControlEvent = z.discriminatedUnion('name', [
-  /** From here on everything is told. */
+  /** Every event after this one is delivered. */
   z.object({ name: z.literal('events.started'), at: z.number() }),
   z.object({ name: z.literal('approval.opened'), ...operation }),
   z.object({
@@ -192,12 +190,12 @@ export const ControlEvent = z.discriminatedUnion('name', [
     state: z.enum(['allowed', 'denied']),
     by: z.object({ name: z.string(), via: AnsweredVia }),
   }),
-  /** It is over without an answer. */
+  /** It ended without an answer. */
   z.object({ name: z.literal('approval.closed'), ...operation }),
-  /** `from` is absent when it was opened. */
+  /** `from` is absent for a new operation. */
   z.object({ name: z.literal('operation.changed'), ...operation, from: OperationState.optional(), to: OperationState }),
   z.object({ name: z.literal('operation.dropped'), ...operation }),
-  /** `from` and `to` are the workspaces' names; `before` is absent when it was made. */
+  /** `from` and `to` are the workspaces' names; `before` is absent for a new delegation. */
   z.object({
     name: z.literal('delegation.changed'),
     at: z.number(),
@@ -211,9 +209,9 @@ export const ControlEvent = z.discriminatedUnion('name', [
   z.object({
     name: z.literal('grants.revoked'),
     at: z.number(),
-    /** Absent when an older server tells. */
+    /** Absent from an older server. */
     organisation: z.string().optional(),
-    /** Which were meant. */
+    /** A single grant. */
     id: z.string().optional(),
     agent: z.string().optional(),
     operation: z.string().optional(),
@@ -221,7 +219,7 @@ export const ControlEvent = z.discriminatedUnion('name', [
     by: z.string(),
     count: z.number().int(),
   }),
-  /** A workspace is there, has been silent for a while, or is gone. */
+  /** A workspace is present, silent for a while, or gone. */
   z.object({
     name: z.literal('presence.changed'),
     at: z.number(),
@@ -234,16 +232,13 @@ export const ControlEvent = z.discriminatedUnion('name', [
 ])
 export type ControlEvent = z.infer<typeof ControlEvent>
 
-/**
- * As much of `Control` as an agent has of itself. Whom a token speaks for is not said a second time: where it decides, an
- * `agent` in a question is another name for the same one, or refused.
- */
+/** The part of `Control` for one agent. The token says which agent; an `agent` in a request must be a name of the same one. */
 export interface AgentControl extends Pick<Control, 'tools' | 'tool' | 'call' | 'docs'> {
   readonly readResult: (
     input: ControlInput<'readResult'>,
     options?: ControlOptions,
   ) => Promise<Pick<ResultPage, 'text' | 'nextOffset'>>
-  /** Without a name, that of the calling agent. */
+  /** The calling agent when absent. */
   readonly prompt: (
     input: Omit<ControlInput<'prompt'>, 'agent'> & { agent?: string | undefined },
     options?: ControlOptions,

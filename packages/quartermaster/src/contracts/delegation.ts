@@ -15,7 +15,7 @@ import {
   waitSecondsText,
 } from './primitives.ts'
 
-/** Where a task that one workspace gave another is: on its way, waiting for its turn, being done, or over. */
+/** The state of a delegation: on its way, queued, in progress, or ended. */
 export const DelegationState = z.enum([
   'pending',
   'queued',
@@ -27,30 +27,30 @@ export const DelegationState = z.enum([
 ])
 export type DelegationState = z.infer<typeof DelegationState>
 
-/** The most that the words of a task take, as UTF-8. */
+/** The largest text of a task, in bytes of UTF-8. */
 export const TASK_BYTES = MESSAGE_BYTES
-/** The most that a result takes, text and parts together, as UTF-8. */
+/** The largest result, text and parts together, in bytes of UTF-8. */
 export const DELEGATION_RESULT_BYTES = 16 * 1_024 * 1_024
-/** What one answer shows of a result. */
+/** One page of a result. */
 export const RESULT_PAGE_CHARACTERS = 100_000
-/** The most tasks that one workspace has at a time, however much it says that it takes. */
+/** The most open tasks of one workspace, whatever capacity it claims. */
 export const MOST_OPEN_DELEGATIONS = 1_000
-/** The most tasks that wait for one workspace. */
+/** The most queued tasks of one workspace. */
 export const MOST_QUEUED_DELEGATIONS = 10_000
-/** The longest that a task may take: 30 days. */
+/** The longest deadline: 30 days. */
 export const LONGEST_DEADLINE_SECONDS = 2_592_000
 /**
- * The metadata key that tells an A2A agent how often a task was passed on before. Any client can write anything there, so it
- * is used only where it makes the chain longer.
+ * The metadata key that tells an A2A agent how often a task was delegated before. Any client can write anything there, so it is
+ * used only where it makes the chain longer.
  */
 export const HOPS_KEY = 'quartermaster/hops'
 export const DELEGATION_PAGE = { usual: 50, most: 200 } as const
 
-/** What the peer that did the task says about it. */
+/** The outcome that the peer reports. */
 export const DelegationOutcome = z.enum(['completed', 'failed', 'in_progress'])
 export type DelegationOutcome = z.infer<typeof DelegationOutcome>
 
-/** What came of a task, whole. */
+/** The whole result of a task. */
 export const DelegationResult = z.object({
   text: z.string(),
   parts: z.array(MessagePart),
@@ -62,7 +62,7 @@ const Attachments = z.array(z.string().min(1).max(128)).max(MOST_ATTACHMENTS)
 const Key = z.string().min(1).max(200)
 const Deadline = cappedWhole({ most: LONGEST_DEADLINE_SECONDS })
 
-/** A task that a workspace gives a peer. */
+/** A task for a peer. */
 export const DelegationWish = z.strictObject({
   to: z.string().min(1).max(128).describe('The id or name of a peer.'),
   task: keepableText().min(1).describe('What it is to do.'),
@@ -75,7 +75,7 @@ export const DelegationWish = z.strictObject({
 })
 export type DelegationWish = z.infer<typeof DelegationWish>
 
-/** What the workspace that has a task says of it. */
+/** A peer's answer to its task. */
 export const DelegationReply = z.strictObject({
   message: keepableText().optional(),
   parts: z.array(MessagePart).max(MOST_PARTS).optional(),
@@ -87,7 +87,7 @@ export type DelegationReply = z.infer<typeof DelegationReply>
 const Time = z.number().int().nonnegative()
 const Side = z.object({ id: z.string(), name: z.string() })
 
-/** A delegation as it is shown. */
+/** A delegation in a list. */
 export const DelegationFacts = z.object({
   id: z.string(),
   state: DelegationState,
@@ -109,7 +109,7 @@ export const DelegationFacts = z.object({
 })
 export type DelegationFacts = z.infer<typeof DelegationFacts>
 
-/** A delegation with what it is about, and a page of what came of it. */
+/** A delegation with its task and a page of its result. */
 export const DelegationDetail = DelegationFacts.extend({
   task: z.string().describe('Words of the asker.'),
   attachments: z.array(MessageAttachment),
@@ -129,19 +129,19 @@ export type DelegationDetail = z.infer<typeof DelegationDetail>
 export const DelegationPage = z.object({ delegations: z.array(DelegationFacts), nextCursor: z.string().nullable() })
 export type DelegationPage = z.infer<typeof DelegationPage>
 
-/** One step of a delegation. */
+/** A state change of a delegation. */
 export interface DelegationChange {
   readonly organisation: string
   readonly id: string
   readonly from: string
   readonly to: string
-  /** Absent when it was made. */
+  /** Absent for a new delegation. */
   readonly before: DelegationState | undefined
   readonly state: DelegationState
   readonly at: number
 }
 
-/** A task that one workspace gave another. Its `workspace` is the name of the one that asked; its id is the task's. */
+/** A delegation. Its `workspace` is the name of the delegating workspace; its id is the task's. */
 export const DelegationRow = z.object({
   ...rowHead,
   fromId: RowId,
@@ -151,20 +151,20 @@ export const DelegationRow = z.object({
   state: DelegationState,
   task: z.string(),
   attachments: z.array(MessageAttachment).default([]),
-  /** What a repeat is known by: a digest of who asked and of its key. */
+  /** Idempotency: a digest of the delegating workspace and its key. */
   askKey: maybe(Sha256),
-  /** What was asked under that key. */
+  /** The digest of the request with that key. */
   bodyDigest: maybe(Sha256),
   conversationId: RowId,
-  /** The delegation that it was given away for. */
+  /** The delegation that this one serves. */
   parentId: maybe(RowId),
   hops: z.number().int().positive(),
-  /** The workspaces that have passed it on, the first one first, the asker last. */
+  /** The workspaces that delegated it, first to last. */
   chain: z.array(z.string()),
   deadlineAt: RowTime,
-  /** The deadline while it is open, so that what is due is found among the open ones. */
+  /** The deadline while it is open, for an index over open rows. */
   dueAt: maybe(RowTime),
-  /** Which of the peer's places it takes while it is pending or in progress. No two of a peer have the same. */
+  /** The capacity slot that it takes at the peer, unique while pending or in progress. */
   slot: maybe(z.number().int().positive()),
   /** The message in the logs of both sides. */
   messageId: RowId,
@@ -178,18 +178,18 @@ export const DelegationRow = z.object({
   updatedAt: RowTime,
   startedAt: maybe(RowTime),
   endedAt: maybe(RowTime),
-  /** The row of the asker's log that told it of the end. */
+  /** The row in the asker's log with the end notice. */
   noticeId: maybe(RowId),
-  /** Grows with every change: a writer names the version it has seen. */
+  /** Incremented by every change; writes name the version that they read. */
   version: z.number().int().positive(),
-  /** What the task came in, where that was not one text: its words are the text of these. */
+  /** The parts of the task, unless it was a single text. */
   parts: maybe(z.array(MessagePart)),
 })
 export type DelegationRow = z.infer<typeof DelegationRow>
 
 const limit = cappedWholeText({ most: DELEGATION_PAGE.most }).optional()
 
-/** Tasks that workspaces give each other. */
+/** Delegations between workspaces. */
 export const DELEGATION_ROUTES = {
   createDelegation: {
     method: 'POST',

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { codePointOf } from './primitives.ts'
 
-/** What a piece of written knowledge is. */
+/** The kinds of documentation units. */
 export const UNIT_KINDS = [
   'directions',
   'system',
@@ -15,7 +15,7 @@ export const UNIT_KINDS = [
 export const UnitKind = z.enum(UNIT_KINDS)
 export type UnitKind = z.infer<typeof UnitKind>
 
-/** Where a unit is: the names of its folders and its own, joined by `/`, without an ending. */
+/** The path of a unit: the names of its folders and its own, joined by `/`, without an ending. */
 export const UnitPath = z
   .string()
   .normalize('NFC')
@@ -26,7 +26,7 @@ export const UnitPath = z
   })
 export type UnitPath = z.infer<typeof UnitPath>
 
-/** What is wrong with the name of a file or folder, said so that it can be renamed. */
+/** What is wrong with the name of a file or folder, if anything. */
 function wrongName(name: string): string | undefined {
   if (name === '') return 'must be names joined by "/"'
   const odd = [...name].find(letter => !/[\p{L}\p{M}\p{N}_. +'(),&-]/u.test(letter))
@@ -42,7 +42,7 @@ function shown(letter: string): string {
 }
 
 const words = z.array(z.string().min(1).max(200)).max(50)
-/** What can be read about beside units: `tool:NAME` and `capability:KEY`. */
+/** Paths of entries that are no units: `tool:NAME` and `capability:KEY`. */
 const ReadablePath = z.union(
   [
     UnitPath,
@@ -57,26 +57,26 @@ const ReadablePath = z.union(
 )
 const paths = z.array(ReadablePath).max(50)
 
-/** What a unit says about itself, at the head of its file. */
+/** The front matter of a unit. */
 export const UnitFacts = z
   .strictObject({
     kind: UnitKind,
     title: z.string().min(1).max(200),
     /** A sentence or two that help a reader decide whether to read it. */
     summary: z.string().min(1).max(1_000).optional(),
-    /** Directions: the situation in which they are to be followed. */
+    /** Directions: the situation in which they apply. */
     whenToUse: z.string().min(1).max(2_000).optional(),
-    /** Directions: the word they are called by, as a slash command. */
+    /** Directions: their slash command. */
     command: z
       .string()
       .max(64)
       .regex(/^[a-z][a-z0-9]*(?:-[a-z0-9]+)*$/, 'must be lower case words joined by "-"')
       .optional(),
-    /** The tools it speaks of; an agent that lacks one of them is not offered it as directions. */
+    /** The tools it refers to; an agent that lacks one of them does not get it as directions. */
     tools: words.default([]),
     parents: paths.default([]),
     tags: words.default([]),
-    /** Other names under which it is looked for. */
+    /** Other names for a search. */
     aliases: words.default([]),
     seeAlso: paths.default([]),
   })
@@ -88,11 +88,11 @@ export const UnitFacts = z
   })
 export type UnitFacts = z.infer<typeof UnitFacts>
 
-/** What an entry of the docs is: a unit of some kind, a capability, or a tool. */
+/** The kind of an entry: a unit, a capability or a tool. */
 export const DocKind = z.enum([...UNIT_KINDS, 'tool'])
 export type DocKind = z.infer<typeof DocKind>
 
-/** How much of each entry is shown: its path and title, what it is about, or all of it. */
+/** How much of each entry is shown: its path and title, its summary, or all of it. */
 export const DocDepth = z.enum(['index', 'summary', 'full'])
 export type DocDepth = z.infer<typeof DocDepth>
 
@@ -141,9 +141,9 @@ export const DocsQuestion = z
   )
 export type DocsQuestion = z.infer<typeof DocsQuestion>
 
-/** One entry of the docs, with as much as the depth shows. */
+/** One entry of the docs, at the requested depth. */
 export const DocEntry = z.object({
-  /** The path of a unit; `tool:NAME` and `capability:KEY` for those. */
+  /** The path of a unit; `tool:NAME` or `capability:KEY`. */
   path: z.string(),
   kind: DocKind,
   title: z.string(),
@@ -153,22 +153,22 @@ export const DocEntry = z.object({
   command: z.string().optional(),
   tools: z.array(z.string()).optional(),
   tags: z.array(z.string()).optional(),
-  /** How well it fits, up to 1; 1 when the question names it. */
+  /** Relevance up to 1; 1 when the query names the entry. */
   score: z.number().optional(),
 })
 export type DocEntry = z.infer<typeof DocEntry>
 
-/** What the docs answer. */
+/** The answer of the docs. */
 export const DocsAnswer = z.object({
   depth: DocDepth,
   entries: z.array(DocEntry),
-  /** Of a list: how many there are in all. */
+  /** The length of the whole list. */
   total: z.number().int().optional(),
-  /** There: the list goes on. */
+  /** Present when the list continues. */
   nextCursor: z.string().optional(),
   /** At full depth: the pages, in Markdown. */
   text: z.string().optional(),
-  /** There: the text goes on. */
+  /** Present when the text continues. */
   nextOffset: z.number().int().optional(),
 })
 export type DocsAnswer = z.infer<typeof DocsAnswer>

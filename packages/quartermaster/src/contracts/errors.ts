@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-/** What an error means, whatever the wire. Each adapter translates a kind in its own `errors.ts`. */
+/** What an error means on any transport. Each adapter translates a kind in its own `errors.ts`. */
 export type ErrorKind =
   | 'invalid'
   | 'unauthenticated'
@@ -16,10 +16,10 @@ export type ErrorKind =
   | 'unavailable'
   | 'timeout'
 
-/** What a caller may do about it: nothing, the same again later, look first, or wait for a person. */
+/** What a caller may do: nothing, the same again later, check first, or wait for a person. */
 export type RetryAdvice = 'never' | 'later' | 'verifyFirst' | 'afterApproval'
 
-/** Every code we raise. `docs/reference/errors.md` explains each; a test holds the two together. */
+/** Every error code. `docs/reference/errors.md` explains each; a test checks both directions. */
 export const ERRORS = {
   TOOL_NOT_FOUND: { kind: 'notFound', retry: 'never' },
   TOOL_DISABLED: { kind: 'unavailable', retry: 'later' },
@@ -66,9 +66,9 @@ export const ERRORS = {
 
 export type ErrorCode = keyof typeof ERRORS
 
-/** One thing that is wrong with a value, at a place in it. */
+/** A problem at one place of a value. */
 export const Issue = z.object({
-  /** Where: property names and indices, from the outside in. */
+  /** Property names and indices, from the outside in. */
   path: z.array(z.union([z.string(), z.number()])),
   message: z.string(),
 })
@@ -89,7 +89,7 @@ export function issueText({
   return `${path.map(String).join('.')}${PREDICATE.test(text) ? '' : ':'} ${text}`
 }
 
-/** An error as it travels between processes. */
+/** An error between processes. */
 export const ErrorBody = z.object({
   code: z.string(),
   kind: z.string(),
@@ -107,13 +107,13 @@ export interface AppErrorOptions {
 
 const BRAND = Symbol.for('quartermaster.AppError')
 
-/** The one error we raise. Compare `code`, never the message. */
+/** The only error class we throw. Compare `code`, never the message. */
 export class AppError extends Error {
   readonly code: ErrorCode
   readonly details: Record<string, unknown> | undefined
 
   constructor(code: ErrorCode, message: string, options: AppErrorOptions = {}) {
-    // Code without types may invent a code. It must not break the code that handles the error.
+    // Untyped code may invent a code, and must not break the error handling.
     const isKnown = isErrorCode(code)
     super(isKnown ? message : `${code}: ${message}`, options.cause === undefined ? undefined : { cause: options.cause })
     this.name = 'AppError'
@@ -149,23 +149,23 @@ function isErrorCode(code: unknown): code is ErrorCode {
   return typeof code === 'string' && Object.hasOwn(ERRORS, code)
 }
 
-/** Whether this is one of ours. By brand, so that an error of a second loaded copy is still recognised. */
+/** Whether this is an `AppError`. By brand, so that an error of a second loaded copy is recognised. */
 export function isAppError(error: unknown): error is AppError {
   try {
     return error instanceof Error && BRAND in error && isErrorCode((error as { code?: unknown }).code)
   } catch {
-    // A proxy that refuses to be looked at is none of ours.
+    // A proxy that throws on access is no `AppError`.
     return false
   }
 }
 
-/** Any thrown value as an AppError. What we did not raise ourselves becomes `INTERNAL`. */
+/** Any thrown value as an `AppError`. Anything else becomes `INTERNAL`. */
 export function toAppError(error: unknown): AppError {
   if (isAppError(error)) return error
   return new AppError('INTERNAL', messageOf(error), { cause: error })
 }
 
-/** The stack of any thrown value, or its text: for the author of the code that threw. */
+/** The stack of any thrown value, or its text, for the author of the code that threw. */
 export function stackOf(error: unknown): string {
   try {
     return error instanceof Error && typeof error.stack === 'string' ? error.stack : messageOf(error)
@@ -174,29 +174,28 @@ export function stackOf(error: unknown): string {
   }
 }
 
-/** The text of any thrown value, however odd. It never throws itself. */
+/** The message of any thrown value. Never throws. */
 export function messageOf(error: unknown): string {
   try {
     const text = error instanceof Error ? error.message : error
     return typeof text === 'string' ? text : String(text)
   } catch {
-    // A getter that throws, an object without a prototype: there is nothing to be said about it.
+    // A getter that throws, or an object without a prototype.
     return 'something that cannot be shown'
   }
 }
 
-/** Something wrong with a definition, an agent or the configuration, told so that someone can fix it. */
+/** A problem in a definition, an agent or the configuration, with how to fix it. */
 export const Problem = z.object({
   severity: z.enum(['error', 'warning']),
   code: z.enum(['DEFINITION_INVALID', 'CONFIG_INVALID', 'AGENT_INVALID']),
-  /** The file or source it stands in. */
+  /** The file or source. */
   where: z.string(),
-  /** What it is about: `tool:weather`, `agent:default`. */
+  /** `tool:weather`, `agent:default`. */
   subject: z.string().optional(),
   /** The field, dotted: `input.properties.city`. */
   field: z.string().optional(),
   message: z.string(),
-  /** What to do about it. */
   fix: z.string().optional(),
 })
 export type Problem = z.infer<typeof Problem>

@@ -5,7 +5,7 @@ import type { Presence, WorkspaceStatus } from './organisation.ts'
 import type { Caller } from './primitives.ts'
 import type { DependencyState } from './tool.ts'
 
-/** Everything that is announced inside the process: noun, then verb. */
+/** Events inside the process: noun, then verb. */
 export interface Events {
   'generation.swapped': {
     generation: number
@@ -13,7 +13,7 @@ export interface Events {
     changed: readonly string[]
     removed: readonly string[]
   }
-  /** What is wrong now and was not before. */
+  /** Problems that are new. */
   'definitions.rejected': { problems: readonly Problem[] }
   'dependency.changed': { name: string; from: DependencyState; to: DependencyState; reason: string }
   'tools.disabled': { tools: readonly string[]; dependency: string; reason: string }
@@ -23,9 +23,9 @@ export interface Events {
     isSame?: boolean
   }
   'call.settled': AuditEntry
-  /** An operation was opened, or went from one state to the next; told when that is on record. */
+  /** An operation was opened or changed its state; emitted once that is recorded. */
   'operation.changed': OperationChange
-  /** A person gave up for good what could have been tried again: what it was to do is forgotten. */
+  /** A person gave up retrying permanently; the arguments are deleted. */
   'operation.dropped': { id: string; tool: string; caller: Caller; at: number }
   /** A person is asked for consent. */
   'approval.opened': { id: string; tool: string; organisation: string; agent: string }
@@ -37,7 +37,7 @@ export interface Events {
     state: 'allowed' | 'denied'
     by: { readonly name: string; readonly via: 'owner' | 'person' | 'client' }
   }
-  /** Grants were taken back: one, or those of an agent, for an operation, or by whom they were given. */
+  /** Grants were revoked: one, those of an agent or operation, or those given by a person. */
   'grants.revoked': {
     organisation: string
     id?: string | undefined
@@ -47,15 +47,14 @@ export interface Events {
     by: string
     count: number
   }
-  /** A workspace was made, changed, archived or brought back. */
+  /** A workspace was created, changed, archived or restored. */
   'workspace.changed': { organisation: string; id: string; name: string; status: WorkspaceStatus }
-  /** A delegation was made, or went from one state to the next; told by the process that did it. */
+  /** A delegation was created or changed its state; emitted by the process that did it. */
   'delegation.changed': DelegationChange
-  /** A workspace came, went quiet or went; told by the process that heard of it. */
+  /** A workspace came, went silent or left; emitted by the process that noticed. */
   'presence.changed': PresenceChange
 }
 
-/** One step of a workspace's presence. */
 export interface PresenceChange {
   readonly organisation: string
   readonly id: string
@@ -65,12 +64,12 @@ export interface PresenceChange {
   readonly at: number
 }
 
-/** One step of an operation. */
+/** A state change of an operation. */
 export interface OperationChange {
   readonly id: string
   readonly tool: string
   readonly caller: Caller
-  /** Absent when it was opened. */
+  /** Absent for a new operation. */
   readonly from: OperationState | undefined
   readonly to: OperationState
   readonly at: number
@@ -78,7 +77,7 @@ export interface OperationChange {
   readonly isTold: boolean
 }
 
-/** One line of the audit: who did what, and how it ended. Arguments only as a digest. */
+/** An audit line: who did what, and how it ended. Arguments only as a digest. */
 export interface AuditEntry {
   at: number
   operationId: string
@@ -88,7 +87,7 @@ export interface AuditEntry {
   digest: string
   decision: 'allowed' | 'refused'
   outcome: 'succeeded' | 'failed' | 'unknown' | 'notRun'
-  /** The error code, when it ended in one. */
+  /** The error code, if it ended in one. */
   code?: string
   /** Consent operations that were needed, and who allowed them. */
   consent?: { operations: readonly string[]; by: string; lasting?: 'once' | 'time' | 'always' | undefined }

@@ -3,14 +3,14 @@ import { type ApiRoute, none, oneWorkspace, within } from './api-route.ts'
 import { Role, Skill, WorkspaceFacts } from './organisation.ts'
 import { keepableText, maybe, Name, RowId, RowTime, rowHead } from './primitives.ts'
 
-/** How many tasks an A2A agent elsewhere is given at a time, unless the owner says otherwise; and the most that may be said. */
+/** How many tasks a remote A2A agent gets at a time, by default and at most. */
 export const EXTERNAL_PEER_CAPACITY = { usual: 16, most: 64 } as const
 
-/** How an A2A agent elsewhere is spoken to. */
+/** The protocol binding of a remote A2A agent. */
 export const PeerBinding = z.enum(['JSONRPC', 'HTTP+JSON'])
 export type PeerBinding = z.infer<typeof PeerBinding>
 
-/** Where a secret is looked up by. The secret itself is in no row. */
+/** The name of a secret. The secret itself is in no row. */
 export const SecretName = z.string().regex(/^[\w.-]{1,128}$/, 'must be 1 to 128 of the characters A–Z a–z 0–9 _ . -')
 
 const HeaderName = z
@@ -20,7 +20,7 @@ const HeaderName = z
     error: 'must be a header that a key is sent in',
   })
 
-/** An A2A agent elsewhere that is to be a peer. */
+/** A remote A2A agent to be added as a peer. */
 export const NewExternalPeer = z.strictObject({
   name: Name.describe('What it is called here.'),
   cardUrl: z
@@ -56,7 +56,7 @@ export type NewExternalPeer = z.infer<typeof NewExternalPeer>
 
 const Time = z.number().int().nonnegative()
 
-/** An A2A agent elsewhere as it is shown. What its card says are its words. */
+/** A remote A2A agent. What its card says is untrusted. */
 export const ExternalPeerFacts = WorkspaceFacts.pick({
   id: true,
   organisation: true,
@@ -82,51 +82,51 @@ export const ExternalPeerFacts = WorkspaceFacts.pick({
 })
 export type ExternalPeerFacts = z.infer<typeof ExternalPeerFacts>
 
-/** An A2A agent elsewhere. Its id is that of its workspace, its `workspace` that one's name. */
+/** A remote A2A agent. Its id is its workspace's, its `workspace` that workspace's name. */
 export const ExternalPeerRow = z.object({
   ...rowHead,
   cardUrl: z.string().max(2_048),
   /** Hosts inside this network that its card may name. */
   hosts: z.array(z.string()).default([]),
-  /** The name of the secret that lets us in there. */
+  /** The name of the secret for its endpoint. */
   secret: maybe(z.string().max(128)),
-  /** The header that it is sent in; as a bearer token when null. */
+  /** The header with the secret; a bearer token when null. */
   header: maybe(z.string().max(64)),
-  /** From its card: where tasks are sent, and how. */
+  /** From its card: the endpoint and its binding. */
   url: z.string().max(2_048),
   binding: PeerBinding,
   tenant: maybe(z.string().max(256)),
   streaming: z.boolean(),
   checkedAt: RowTime,
   nextCheckAt: RowTime,
-  /** Why its card could not be had at the last look. */
+  /** Why its card could not be fetched the last time. */
   error: maybe(z.string().max(1_000)),
-  /** One more with every change. */
+  /** Incremented by every change. */
   version: z.number().int().positive(),
 })
 export type ExternalPeerRow = z.infer<typeof ExternalPeerRow>
 
-/** A delegation that is on its way to an A2A agent elsewhere, or being done there. Its id is the delegation's. */
+/** A delegation sent to a remote A2A agent. Its id is the delegation's. */
 export const OutgoingTaskRow = z.object({
   ...rowHead,
   peerId: RowId,
-  /** What the task is called there; null until it has answered. */
+  /** The remote task id; null until the agent has answered. */
   remoteId: maybe(z.string().max(1_000)),
   contextId: maybe(z.string().max(1_000)),
-  /** How often in a row it could not be reached. */
+  /** Failed attempts in a row. */
   attempts: z.number().int().nonnegative(),
   nextAt: RowTime,
-  /** Why it could not be reached the last time. */
+  /** Why the last attempt failed. */
   trouble: maybe(z.string().max(1_000)),
-  /** Which process looks after it, and until when it counts as doing so. */
+  /** The process that works on it, and the end of its lease. */
   leaseOwner: maybe(RowId),
   leaseUntil: maybe(RowTime),
-  /** One more with every change. */
+  /** Incremented by every change. */
   version: z.number().int().positive(),
 })
 export type OutgoingTaskRow = z.infer<typeof OutgoingTaskRow>
 
-/** A2A agents elsewhere that workspaces give tasks to. */
+/** Remote A2A agents as peers. */
 export const EXTERNAL_PEER_ROUTES = {
   listExternalPeers: {
     method: 'GET',

@@ -3,21 +3,21 @@ import { type ApiRoute, none, one, within } from './api-route.ts'
 import { ConversationId } from './message.ts'
 import { cappedWholeText, isBlank, keepableText, maybe, RowId, RowTime, rowHead, Sha256 } from './primitives.ts'
 
-/** Who is to read a memory: its workspace, the team of its workspace, or everybody in the organisation. */
+/** Who reads a memory: its workspace, the workspace's team, or the whole organisation. */
 export const MemoryScope = z.enum(['LOCAL', 'TEAM', 'GLOBAL'])
 export type MemoryScope = z.infer<typeof MemoryScope>
 
-/** Which memories are looked through; all that can be read when empty. */
+/** Which scopes are searched; all readable ones when empty. */
 export const MemoryScopeFilter = z.enum([...MemoryScope.options, ''])
 export type MemoryScopeFilter = z.infer<typeof MemoryScopeFilter>
 
-/** What is longer is a document, and belongs in a file. */
+/** A longer text belongs in a file. */
 export const LONGEST_MEMORY = 65_536
-/** What a page of memories has unless something else is asked for, and at most. */
+/** The page size by default and at most. */
 export const MEMORY_PAGE = { usual: 10, most: 100 } as const
 export const LONGEST_MEMORY_QUERY = 4_096
 
-/** What is to be remembered. Its size is counted in UTF-8. */
+/** The text of a memory; its size is counted in UTF-8. */
 export const MemoryContent = keepableText()
   .refine(text => !isBlank(text), { error: 'must not be blank' })
   .refine(text => text.length <= LONGEST_MEMORY && new TextEncoder().encode(text).length <= LONGEST_MEMORY, {
@@ -48,7 +48,7 @@ export const MemoryFacts = z.object({
 })
 export type MemoryFacts = z.infer<typeof MemoryFacts>
 
-/** A memory that stands right before or after a found one, in the same conversation or by the same author at the time. */
+/** A memory right before or after a found one, in the same conversation or by the same author at the time. */
 export const MemoryNeighbour = z.object({
   id: MemoryId,
   stands: z.enum(['before', 'after']),
@@ -56,7 +56,7 @@ export const MemoryNeighbour = z.object({
 })
 export type MemoryNeighbour = z.infer<typeof MemoryNeighbour>
 
-/** A memory that answers a question. */
+/** A memory that matches a query. */
 export const RecalledMemory = MemoryFacts.extend({
   score: z.number().nullable().describe('How well it fits; compares the answers to one question. Null in a list.'),
   neighbours: z.array(MemoryNeighbour),
@@ -69,7 +69,7 @@ export const MemoryPage = z.object({
 })
 export type MemoryPage = z.infer<typeof MemoryPage>
 
-/** What became of something that was to be remembered. */
+/** The result of storing a memory. */
 export const CommittedMemory = z.object({
   memory: MemoryFacts,
   outcome: z
@@ -85,59 +85,59 @@ export const ForgottenMemory = z.object({
 })
 export type ForgottenMemory = z.infer<typeof ForgottenMemory>
 
-/** What is to be kept. */
+/** A memory to be stored. */
 export interface MemoryWish {
   readonly content: string
   readonly scope?: MemoryScope | undefined
   readonly conversationId?: string | undefined
 }
 
-/** What a memory is to say from now on. */
+/** A change of a memory. */
 export interface MemoryUpdate {
   readonly content: string
-  /** Where it is to be read; as before when absent. */
+  /** Unchanged when absent. */
   readonly scope?: MemoryScope | undefined
-  /** The version that is to be changed; whichever is there when absent. */
+  /** The expected version; any when absent. */
   readonly version?: number | undefined
 }
 
-/** What is looked for. */
+/** A query. */
 export interface RecallWish {
-  /** Everything, the newest first, when blank. */
+  /** All memories, newest first, when blank. */
   readonly query?: string | undefined
-  /** All that can be read when empty. */
+  /** All readable scopes when empty. */
   readonly scope?: MemoryScopeFilter | undefined
   readonly limit?: number | undefined
   readonly cursor?: string | undefined
 }
 
-/** Something remembered. Its `workspace` is what its author was called when it was written. */
+/** A memory. Its `workspace` is the author's name at the time of writing. */
 export const MemoryRow = z.object({
   ...rowHead,
-  /** 1, 2, 3 … in the order of the commits. What came later than a page is known by it. */
+  /** 1, 2, 3 … in commit order, so that rows newer than a page are recognised. */
   slot: z.number().int().positive(),
   workspaceId: RowId,
   scope: MemoryScope,
-  /** Where it lies: who reads there can read it. Of letters and digits, as databases look for it among words. */
+  /** A key of the scope, of letters and digits, because databases index it like a word. */
   shelf: z.string().regex(/^[a-z0-9]{33}$/),
   content: z.string(),
   /** Hash of the content: a scope holds the same content only once. */
   digest: Sha256,
-  /** The words of the content as they are looked for, with a space between. */
+  /** The normalised words of the content, with a space between. */
   words: z.string(),
   version: z.number().int().positive().default(1),
   conversationId: maybe(z.string().max(128)),
   operationId: maybe(RowId),
-  /** What was remembered right before it, in the same conversation or by the same author at the time. */
+  /** The memory right before it, in the same conversation or by the same author at the time. */
   previousId: maybe(RowId),
   createdAt: RowTime,
   updatedAt: RowTime,
-  /** The name of the workspace or person that changed it last. */
+  /** The workspace or person that changed it last. */
   updatedBy: z.string().max(200),
 })
 export type MemoryRow = z.infer<typeof MemoryRow>
 
-/** What workspaces remember. */
+/** Memories of workspaces. */
 export const MEMORY_ROUTES = {
   listMemories: {
     method: 'GET',

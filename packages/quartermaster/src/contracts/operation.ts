@@ -4,69 +4,69 @@ import { ErrorBody } from './errors.ts'
 import { maybe, Name, RowId, RowTime, rowCaller, rowHead, Sha256 } from './primitives.ts'
 import { RetryPolicy } from './tool.ts'
 
-/** What one look at an effect found. */
+/** The result of one check of an effect. */
 export const Observation = z.object({
-  /** Whether the thing is as the effect says, is not, or could not be looked at. */
+  /** Whether the effect is there, is absent, or could not be checked. */
   seen: z.enum(['there', 'absent', 'unclear']),
-  /** Tells this thing from what was there before: a hash, a count. */
+  /** Identifies the thing, to tell it from what was there before: a hash, a count. */
   mark: z.string().max(1_000).optional(),
-  /** How many there are, where they can be counted; fewer than before are nothing new. */
+  /** For countable effects; fewer than before means nothing new. */
   count: z.number().optional(),
   /** Why it is absent or unclear, as a sentence. */
   reason: z.string().optional(),
-  /** Of an unclear one: whether no later look would see more, as long as the thing itself is not another. */
+  /** Of an unclear one: no later check would see more while the thing is the same. */
   isLasting: z.boolean().optional(),
 })
 export type Observation = z.infer<typeof Observation>
 
-/** An effect as an operation's record keeps it: what to look for, and what was seen of it before the run. */
+/** A recorded effect: what to check, and what was there before the run. */
 export const KeptEffect = z.object({
   name: z.string(),
   kind: z.string(),
-  /** What the kind needs to look, by the names of the spec's fields. */
+  /** The fields of the spec that its kind needs. */
   fields: z.record(z.string(), z.unknown()),
   baseline: Observation,
 })
 export type KeptEffect = z.infer<typeof KeptEffect>
 
-/** The public part of a stored effect, kept when the rest of it is forgotten. */
+/** The part of a recorded effect that stays when the rest is deleted. */
 export const EffectOutline = z.object({
   name: z.string(),
   kind: z.string(),
-  /** What was seen of it before the run. */
+  /** What was there before the run. */
   before: Observation.shape.seen,
 })
 export type EffectOutline = z.infer<typeof EffectOutline>
 
-/** What is known about one effect of a run. */
+/** The finding about one effect of a run. */
 export const EffectFinding = z.object({
   name: z.string(),
   state: z.enum(['verified', 'absent', 'indeterminate']),
   /** As a sentence. */
   reason: z.string(),
-  /** What this look saw, whatever was there before. */
+  /** What this check saw, whatever was there before. */
   seen: Observation.shape.seen,
 })
 export type EffectFinding = z.infer<typeof EffectFinding>
 
-/** An effect as its operation is shown with. */
+/** An effect of an operation as it is shown. */
 export const EffectFacts = EffectOutline.extend({
-  /** What is looked for, by the names of the spec's fields, every value masked; absent where that is forgotten. */
+  /** The fields of the spec with masked values; absent once they are deleted. */
   fields: z.record(z.string(), z.string()).optional(),
-  /** Whether the run left it behind, as far as the record says; absent where it was never checked. */
+  /** Whether the run left it behind, as far as recorded; absent if never checked. */
   state: EffectFinding.shape.state.optional(),
   reason: EffectFinding.shape.reason.optional(),
 })
 export type EffectFacts = z.infer<typeof EffectFacts>
 
-/** What is known about all effects of a run together. Only `verified` counts. */
+/** The findings about all effects of a run. Only `verified` counts as success. */
 export const EffectReport = z.object({
   verdict: z.enum(['verified', 'partial', 'absent', 'indeterminate']),
   effects: z.array(EffectFinding),
 })
 export type EffectReport = z.infer<typeof EffectReport>
 
-/** Where an operation stands. The last seven are ends. */
+/** The state of an operation. The last seven are ends. */
 export const OperationState = z.enum([
   'waitingForApproval',
   'queued',
@@ -81,7 +81,7 @@ export const OperationState = z.enum([
 ])
 export type OperationState = z.infer<typeof OperationState>
 
-/** What is known about what a run did. */
+/** What is known about the result of a run. */
 export const OperationOutcome = z.enum(['succeeded', 'failed', 'unknown'])
 export type OperationOutcome = z.infer<typeof OperationOutcome>
 
@@ -92,9 +92,9 @@ export const OperationRow = z.object({
   tool: Name,
   definitionHash: z.string().min(1),
   mutates: z.boolean(),
-  /** The operation from inside which it was called. */
+  /** The operation that made this call. */
   parentId: maybe(RowId),
-  /** Sealed; gone when the operation has ended. */
+  /** Sealed; deleted when the operation has ended. */
   arguments: maybe(z.string()),
   /** SHA-256 over the canonical JSON of the arguments. */
   digest: Sha256,
@@ -105,7 +105,7 @@ export const OperationRow = z.object({
   attempts: z.number().int().nonnegative().default(0),
   /** When a queued one is to run; null when it waits for something other than time. */
   dueAt: maybe(RowTime),
-  /** Who runs it, until when, and the number that only the present holder knows: it grows with every lease. */
+  /** The lease: the process, its end, and the fencing number that grows with every lease. */
   leaseOwner: maybe(z.string()),
   leaseUntil: maybe(RowTime),
   fence: z.number().int().nonnegative().default(0),
@@ -115,57 +115,56 @@ export const OperationRow = z.object({
   result: maybe(ToolResult),
   /** Why it failed, or was not run the last time. */
   error: maybe(ErrorBody),
-  /** Its progress in words. */
   progress: maybe(z.string()),
   cancelRequestedAt: maybe(RowTime),
-  /** When its end was told to the caller that waits for it. */
+  /** When the waiting caller was notified of the end. */
   announcedAt: maybe(RowTime),
   createdAt: RowTime,
   updatedAt: RowTime,
   startedAt: maybe(RowTime),
   endedAt: maybe(RowTime),
-  /** Given up then, unless it has ended. */
+  /** Expires at this time unless it has ended. */
   expiresAt: maybe(RowTime),
-  /** Not forgotten before then. Known when it has ended. */
+  /** Deleted after this time. Set at the end. */
   keepUntil: maybe(RowTime),
-  /** Set for tasks, and only for them: how long the end is kept, result included. */
+  /** Set for tasks alone: how long the end is kept, result included. */
   ttlMs: maybe(z.number().int().nonnegative()),
-  /** What its tool let be done after a failure when it was called. */
+  /** The retry policy of the tool at the time of the call. */
   retry: RetryPolicy.default('manual'),
-  /** Since when its end is to be told; null when it has been, or there is none. */
+  /** Since when the end is to be notified; null when it has been, or there is no end. */
   tellAt: maybe(RowTime),
-  /** What its effects are known by, made concrete before the run, and what was seen of them. Sealed; gone with the arguments. */
+  /** The effects to verify and what was there before the run. Sealed; deleted with the arguments. */
   sealedEffects: maybe(z.string()),
-  /** The process that accepted it, which the caller is connected to. */
+  /** The process that accepted it, to which the caller is connected. */
   node: maybe(RowId),
-  /** Until when the caller waits there for a person's answer. */
+  /** Until when the caller waits there for an approval. */
   awaitedUntil: maybe(RowTime),
 })
 export type OperationRow = z.infer<typeof OperationRow>
 
-/** A page of the result of an operation, where that was too large to be handed over at once. */
+/** A page of a result that was too large for one answer. */
 export const ResultRow = z.object({
   ...rowHead,
   ...rowCaller,
   operationId: RowId,
-  /** Where it begins in the whole, in bytes. */
+  /** Its position in the whole, in bytes. */
   offset: z.number().int().nonnegative(),
-  /** As JSON: a result may have characters that a column of text does not take. */
+  /** As JSON, because a result may have characters that a text column does not take. */
   page: ResultPage,
   createdAt: RowTime.default(0),
-  /** With the first page: how many bytes all of them have; null once they were dropped for room. Null with the others. */
+  /** On the first page: the bytes of all pages; null once they were dropped for room. Null on the others. */
   wholeBytes: maybe(z.number().int().nonnegative()),
 })
 export type ResultRow = z.infer<typeof ResultRow>
 
-/** One line of the audit. */
+/** An audit line. */
 export const AuditRow = z.object({
   ...rowHead,
   ...rowCaller,
   at: RowTime,
   operationId: RowId,
   tool: z.string(),
-  /** Empty when the call was refused before its arguments were checked. */
+  /** Empty when the call was refused before its arguments were validated. */
   digest: z.string().regex(/^(?:[0-9a-f]{64})?$/, 'must be a SHA-256 in lower-case hex'),
   decision: z.enum(['allowed', 'refused']),
   outcome: z.enum(['succeeded', 'failed', 'unknown', 'notRun']),
@@ -174,7 +173,7 @@ export const AuditRow = z.object({
     z.object({
       operations: z.array(z.string()),
       by: z.string(),
-      /** Of an answer, or of one that was taken back: how far it reaches. */
+      /** Of an answer or a revocation: how long it lasts. */
       lasting: z.enum(['once', 'time', 'always']).optional(),
     }),
   ),
@@ -183,35 +182,35 @@ export const AuditRow = z.object({
 })
 export type AuditRow = z.infer<typeof AuditRow>
 
-/** A caller's own name for a call. Visible characters, so that two keys which look alike are alike. */
+/** A caller's own key for a call. Visible characters only, so that keys which look alike are equal. */
 export const IdempotencyKey = z
   .string()
   .regex(/^[\x21-\x7e]{1,255}$/, 'An idempotency key has 1 to 255 characters: letters, digits and signs, no spaces')
 export type IdempotencyKey = z.infer<typeof IdempotencyKey>
 
-/** Where MCP carries an idempotency key: in the `_meta` of a call, and over HTTP in a header beside it. */
+/** The `_meta` key of an idempotency key; over HTTP there is also a header. */
 export const IDEMPOTENCY_META = 'quartermaster/idempotencyKey'
 export const IDEMPOTENCY_HEADER = 'idempotency-key'
 
-/** What a call of a disabled tool does: it fails, waits on record until the tool is active again, or runs anyway. */
+/** What a call of a disabled tool does: fail, wait on record until the tool is active again, or run anyway. */
 export const WhenDisabled = z.enum(['fail', 'wait', 'run'])
 export type WhenDisabled = z.infer<typeof WhenDisabled>
 
-/** Where MCP carries it: in the `_meta` of a call. */
+/** Its `_meta` key in MCP calls. */
 export const WHEN_DISABLED_META = 'quartermaster/whenDisabled'
 
-/** An operation as lists show it. */
+/** An operation in a list. */
 export const OperationSummary = z.object({
   id: z.string(),
   agent: z.string(),
   tool: z.string(),
   mutates: z.boolean(),
   state: OperationState,
-  /** What is known about what the run did; absent while it runs, and when it never ran. */
+  /** The result of the run; absent while it runs, and when it never ran. */
   outcome: OperationOutcome.optional(),
-  /** The error code, when it ended in one. */
+  /** The error code, if it ended in one. */
   code: z.string().optional(),
-  /** The operation from inside which it was called. */
+  /** The operation that made this call. */
   parentId: z.string().optional(),
   createdAt: z.number(),
   updatedAt: z.number(),
@@ -219,60 +218,58 @@ export const OperationSummary = z.object({
 })
 export type OperationSummary = z.infer<typeof OperationSummary>
 
-/** Everything there is to know about an operation. */
+/** All facts about an operation. */
 export const OperationFacts = OperationSummary.extend({
   /** SHA-256 over the canonical JSON of the arguments. */
   digest: z.string(),
   definitionHash: z.string(),
   /** Runs begun so far. */
   attempts: z.number().int(),
-  /** What may be done after a failure, by what its tool said when it was called. Absent when an older server answers. */
+  /** The retry policy of the tool at the time of the call. Absent from an older server. */
   retry: RetryPolicy.optional(),
-  /** When a queued one is tried again; absent when it waits for something other than time. */
+  /** The next retry; absent when it waits for something other than time. */
   nextAttemptAt: z.number().optional(),
-  /** Given up then, while it waits. */
+  /** Expires at this time while it waits. */
   expiresAt: z.number().optional(),
-  /** It can be tried again by hand: it failed or its outcome is unknown, and its arguments are kept. */
+  /** It can be retried by hand: it failed or its outcome is unknown, and its arguments are kept. */
   canRetry: z.boolean().optional(),
-  /** The caller's own name for it. */
   idempotencyKey: z.string().optional(),
-  /** When its end was told to the caller. */
+  /** When the caller was notified of the end. */
   announcedAt: z.number().optional(),
-  /** The names of the arguments, every value masked; absent once it has ended, unless it can be tried again. */
+  /** The arguments with masked values; absent once it has ended, unless it can be retried. */
   arguments: z.record(z.string(), z.string()).optional(),
-  /** What it leaves behind outside; absent where its tool names nothing, or it has not begun. */
+  /** Its effects; absent where its tool names none, or it has not begun. */
   effects: z.array(EffectFacts).optional(),
-  /** What the tool answered, also when it said no. Kept for a caller that missed the answer or asks again. */
+  /** The tool's result, also a refusal, for a caller that missed the answer or asks again. */
   result: TravellingResult.optional(),
-  /** Why it could not be run, or what is not known about the run. */
+  /** Why it could not run, or what is unknown about the run. */
   error: ErrorBody.optional(),
-  /** When it is tried again, while it waits for that. */
+  /** The next retry. */
   dueAt: z.number().optional(),
-  /** How far it has come, while it runs. */
   progress: z.string().optional(),
-  /** How long its end is kept, result included. Only tasks have it. */
+  /** For tasks alone: how long the end is kept, result included. */
   ttlMs: z.number().optional(),
-  /** Forgotten then. */
+  /** Deleted after this time. */
   keepUntil: z.number().optional(),
 })
 export type OperationFacts = z.infer<typeof OperationFacts>
 
-/** What a look at what an operation was to leave behind found, and what became of the operation. */
+/** The result of verifying an operation's effects. */
 export const OperationVerification = EffectReport.extend({
-  /** How it was on record before, where this look has changed that. */
+  /** The earlier state, if the check changed it. */
   changedFrom: OperationState.optional(),
   operation: OperationFacts,
 })
 export type OperationVerification = z.infer<typeof OperationVerification>
 
-/** Some operations, newest first, and where the next page begins. */
+/** A page of operations, newest first. */
 export const OperationPage = z.object({ operations: z.array(OperationSummary), nextCursor: z.string().optional() })
 export type OperationPage = z.infer<typeof OperationPage>
 
-/** One line of the audit, as it is shown. */
+/** An audit line as it is shown. */
 export const AuditLine = AuditRow.omit({ organisation: true })
 export type AuditLine = z.infer<typeof AuditLine>
 
-/** Some of the audit, newest first, and where the next page begins. */
+/** A page of the audit, newest first. */
 export const AuditPage = z.object({ lines: z.array(AuditLine), nextCursor: z.string().optional() })
 export type AuditPage = z.infer<typeof AuditPage>

@@ -28,7 +28,7 @@ import {
 
 const person = z.strictObject({ name: z.string().min(1).max(128).describe('The name of a person.') })
 
-/** Organisations, their workspaces and persons, and who is there. */
+/** Organisations, workspaces, persons and presence. */
 export const ORGANISATION_ROUTES = {
   listOrganisations: {
     method: 'GET',

@@ -13,61 +13,61 @@ import {
   Sha256,
 } from './primitives.ts'
 
-/** A token as lists show it; its text is shown once, when it is made. */
+/** A token in a list; its text is shown once, when it is made. */
 export const TokenFacts = z.object({
   id: z.string(),
-  /** The agent it stands for; absent when it is a person's. */
+  /** Set for a token of an agent. */
   agent: z.string().optional(),
-  /** The person it stands for; absent when it is an agent's. */
+  /** Set for a token of a person. */
   person: z.string().optional(),
   label: z.string().nullable(),
   state: z.enum(['active', 'expired', 'revoked']),
   createdAt: z.number(),
   expiresAt: z.number().nullable(),
   revokedAt: z.number().nullable(),
-  /** The token that takes its place. */
+  /** The token that replaces it. */
   replacedBy: z.string().nullable(),
-  /** Whether there is no such agent now, so that the token is refused until there is one again; absent when there is. */
+  /** The agent does not exist, so the token is refused until it does; absent otherwise. */
   agentMissing: z.boolean().optional(),
-  /** What it may be used for; absent when that is everything its holder may do. */
+  /** Absent when it is not limited. */
   scopes: z.array(z.string()).optional(),
 })
 export type TokenFacts = z.infer<typeof TokenFacts>
 
-/** A token that was just made: the only time its text is seen. */
+/** A new token: its text is shown only here. */
 export const IssuedToken = z.object({ token: z.string(), facts: TokenFacts })
 export type IssuedToken = z.infer<typeof IssuedToken>
 
-/** What it takes to hand in files on behalf of an agent, from beside it. */
+/** What a bridge needs to upload files on behalf of an agent. */
 export const LentFiles = z.object({
-  /** The agent's folder; nothing outside of it is handed in. */
+  /** The agent's folder; no file outside of it is uploaded. */
   workspaceDir: z.string(),
   /** The largest file. */
   maxBytes: z.number(),
-  /** Which inputs of which tools name files. */
+  /** The inputs of tools that name files. */
   inputs: z.array(z.object({ tool: z.string(), input: z.string() })),
 })
 export type LentFiles = z.infer<typeof LentFiles>
 
-/** A token for one run: never stored, and over when its time is or its process ends. */
+/** A token for one run: never stored, and valid until its time or its process ends. */
 export const LentToken = z.object({
   id: z.string(),
   token: z.string(),
   expiresAt: z.number(),
   /** For a borrower whose clock differs. */
   goodForMs: z.number(),
-  /** Absent when an older server answers. */
+  /** Absent from an older server. */
   files: LentFiles.optional(),
 })
 export type LentToken = z.infer<typeof LentToken>
 
-/** The organisation that is there from the first start. */
+/** The organisation that always exists. */
 export const DEFAULT_ORGANISATION = 'default'
 
-/** The workspace at the top of an organisation. An agent of this name sits there. */
+/** The workspace at the top of an organisation; an agent of this name has it. */
 export const ROOT_WORKSPACE = 'root'
 
-/** A right beyond tools. Only an administrator gives it: in the agent's file, or with the owner's credential. */
+/** A right beyond tools, given by an administrator in the agent's file or with the owner's credential. */
 export const Ability = z.enum(['memory.global', 'broadcast'])
 export type Ability = z.infer<typeof Ability>
 
@@ -78,7 +78,7 @@ export const Abilities = z
 
 export const Role = keepableText().max(200)
 
-/** What the owner says in an agent's file about its place in the organisation. */
+/** An agent's place in the organisation, in its file. */
 export const Placement = z.strictObject({
   /** The agent above it; the root when absent. */
   parent: Name.optional(),
@@ -90,27 +90,30 @@ export type Placement = z.infer<typeof Placement>
 export const WorkspaceStatus = z.enum(['active', 'archived'])
 export type WorkspaceStatus = z.infer<typeof WorkspaceStatus>
 
-/** Where a workspace comes from: there from the start, an agent of the folder, made by the owner, joined with a code, an A2A agent elsewhere. */
+/**
+ * How a workspace came to be: always there, an agent of the folder, created by the owner, joined with a code, a remote A2A
+ * agent.
+ */
 export const WorkspaceOrigin = z.enum(['root', 'folder', 'made', 'joined', 'external'])
 export type WorkspaceOrigin = z.infer<typeof WorkspaceOrigin>
 
-/** How messages get to it: it asks for them, or they are brought. */
+/** How messages reach it: it polls, or they are pushed. */
 export const Delivery = z.enum(['poll', 'push'])
 export type Delivery = z.infer<typeof Delivery>
 
 export const Presence = z.enum(['online', 'away', 'offline'])
 export type Presence = z.infer<typeof Presence>
 
-/** The most words that a skill is found by, and how long each is. */
+/** The most tags of a skill, and their length. */
 export const MOST_TAGS = 20
 export const MOST_TAG_CHARACTERS = 64
 
-/** One thing that an agent can do, as others are told. */
+/** A skill on an agent's card. */
 export const Skill = z.object({
   id: z.string().min(1).max(128),
   name: z.string().min(1).max(200),
   description: z.string().max(2_000),
-  /** Words that a search for it may use. */
+  /** Words for a search. */
   tags: z.array(z.string().min(1).max(MOST_TAG_CHARACTERS)).max(MOST_TAGS).optional(),
 })
 export type Skill = z.infer<typeof Skill>
@@ -119,7 +122,7 @@ export type Skill = z.infer<typeof Skill>
 export const CardFacts = z.strictObject({
   description: z.string().max(2_000).optional(),
   version: z.string().min(1).max(64).optional(),
-  /** Where it can be reached itself; here when absent. */
+  /** Its own address; this server when absent. */
   url: z
     .url({ protocol: /^https?$/ })
     .max(2_048)
@@ -128,7 +131,7 @@ export const CardFacts = z.strictObject({
 })
 export type CardFacts = z.infer<typeof CardFacts>
 
-/** What others may know of a workspace before they give it work. */
+/** A workspace's card. */
 export const AgentCard = z.object({
   name: z.string(),
   description: z.string(),
@@ -151,14 +154,14 @@ export type OrganisationFacts = z.infer<typeof OrganisationFacts>
 export const NewOrganisation = z.strictObject({ name: Name, title: keepableText().min(1).max(200).optional() })
 export type NewOrganisation = z.infer<typeof NewOrganisation>
 
-/** A workspace as lists show it. */
+/** A workspace in a list. */
 export const WorkspaceFacts = z.object({
   id: Id,
   organisation: z.string(),
   name: z.string(),
   role: z.string(),
   description: z.string().nullable(),
-  /** How far below the root, which has 0. */
+  /** Its depth below the root, which has 0. */
   tier: z.number().int().nonnegative(),
   parent: z.object({ id: Id, name: z.string() }).nullable(),
   abilities: z.array(Ability),
@@ -166,7 +169,7 @@ export const WorkspaceFacts = z.object({
   origin: WorkspaceOrigin,
   presence: Presence,
   delivery: Delivery,
-  /** How many tasks it takes at once, as it says itself; null when it has not said. */
+  /** How many tasks it takes at once; null when it has not said. */
   capacity: z.number().int().positive().nullable(),
   createdAt: Time,
   registeredAt: Time.nullable(),
@@ -174,7 +177,7 @@ export const WorkspaceFacts = z.object({
 })
 export type WorkspaceFacts = z.infer<typeof WorkspaceFacts>
 
-/** One page of a tree, each followed by those below it. */
+/** A page of the tree, each workspace followed by those below it. */
 export const WorkspacePage = z.object({ workspaces: z.array(WorkspaceFacts), nextCursor: z.string().nullable() })
 export type WorkspacePage = z.infer<typeof WorkspacePage>
 
@@ -194,17 +197,17 @@ export const WorkspaceChange = z
     role: Role.optional(),
     description: keepableText().max(2_000).optional(),
     abilities: Abilities.optional(),
-    /** Brings back one that was archived. */
+    /** Restores an archived workspace. */
     status: z.literal('active').optional(),
   })
   .refine(change => Object.values(change).some(value => value !== undefined), { error: 'say what to change' })
 export type WorkspaceChange = z.infer<typeof WorkspaceChange>
 
-/** How one workspace stands to another that it can reach. */
+/** The relation of one workspace to another that it can reach. */
 export const Relation = z.enum(['self', 'parent', 'sibling', 'child'])
 export type Relation = z.infer<typeof Relation>
 
-/** A workspace that another one can reach, as that one is told. */
+/** A reachable workspace as another workspace sees it. */
 export const PeerFacts = WorkspaceFacts.pick({
   id: true,
   name: true,
@@ -235,7 +238,7 @@ export const PersonFacts = z.object({
 })
 export type PersonFacts = z.infer<typeof PersonFacts>
 
-/** What a token may be used for; one without any is for everything that its holder may do. */
+/** What a limited token may be used for. */
 export const TokenScope = z.enum(['mcp', 'read', 'presence', 'tokens', 'memory', 'messages', 'delegation'])
 export type TokenScope = z.infer<typeof TokenScope>
 
@@ -243,7 +246,7 @@ const HOUR_MS = 3_600_000
 
 const tokenWishes = {
   label: keepableText().min(1).max(200).optional(),
-  /** How long it is good; for ever when absent. */
+  /** Its lifetime; unlimited when absent. */
   ttlMs: z
     .number()
     .int()
@@ -267,12 +270,12 @@ export const WorkspaceTokenWish = z.strictObject({
 })
 export type WorkspaceTokenWish = z.infer<typeof WorkspaceTokenWish>
 
-/** A join code as lists show it; its text is shown once, when it is made. */
+/** A join code in a list; its text is shown once, when it is made. */
 export const JoinCodeFacts = z.object({
   id: Id,
   organisation: z.string(),
   parent: z.object({ id: Id, name: z.string() }),
-  /** What the workspace will be called; null when the joining agent chooses. */
+  /** The new workspace's name; null when the joining agent chooses. */
   name: z.string().nullable(),
   role: z.string(),
   abilities: z.array(Ability),
@@ -294,7 +297,7 @@ export const NewJoinCode = z.strictObject({
   name: Name.optional(),
   role: Role.optional(),
   abilities: Abilities.optional(),
-  /** How long it is good; the setting's time when absent. */
+  /** Its lifetime; the setting's when absent. */
   ttlMs: z
     .number()
     .int()
@@ -306,12 +309,12 @@ export type NewJoinCode = z.infer<typeof NewJoinCode>
 
 export const Joining = z.strictObject({
   code: z.string().min(1).max(200),
-  /** Needed when the code names none, and not looked at when it does. */
+  /** Needed when the code has no name, and ignored otherwise. */
   name: Name.optional(),
 })
 export type Joining = z.infer<typeof Joining>
 
-/** The answer to joining: the workspace, and its token, shown only here. */
+/** The answer to joining: the workspace and its token, shown only here. */
 export const Joined = z.object({ workspace: WorkspaceFacts, token: z.string(), tokenFacts: TokenFacts })
 export type Joined = z.infer<typeof Joined>
 
@@ -324,12 +327,12 @@ export type Registration = z.infer<typeof Registration>
 
 export const Heartbeat = z.object({
   presence: Presence,
-  /** The next one is due within this, or others see it as away. */
+  /** Without another one within this time, others see it as away. */
   nextWithinSeconds: z.number().positive(),
 })
 export type Heartbeat = z.infer<typeof Heartbeat>
 
-/** Who the holder of a token is. */
+/** The holder of a token. */
 export const Me = z.object({
   kind: z.enum(['owner', 'person', 'workspace']),
   organisation: z.string(),
@@ -345,32 +348,32 @@ export const TokenRow = z.object({
   ...rowHead,
   ...rowCaller,
   hash: Sha256,
-  /** What a person calls it. */
+  /** A person's label for it. */
   label: maybe(z.string().max(200)),
   scopes: z.array(z.string()).default([]),
   createdAt: RowTime,
-  /** From then on it is refused. Rotating sets it on the old one: the overlap. */
+  /** Refused from then on. Rotating sets it on the old token, to leave an overlap. */
   expiresAt: maybe(RowTime),
   revokedAt: maybe(RowTime),
-  /** The token that takes its place. */
+  /** The token that replaces it. */
   replacedBy: maybe(RowId),
   lastUsedAt: maybe(RowTime),
 })
 export type TokenRow = z.infer<typeof TokenRow>
 
-/** A process that works on the store, for as long as it does. */
+/** A running process that uses the store. */
 export const NodeRow = z.object({
-  // The id is what its leases are held under.
+  // Its leases are held under this id.
   ...rowHead,
   /** The name of its machine. */
   host: z.string().max(255),
-  /** Which data folder it owns: no two that run own the same. */
+  /** Its data folder; no two running processes own the same. */
   folder: z.string().max(128),
   version: z.string().max(64),
-  /** Where it listens; null when it does not. */
+  /** Null when it does not listen. */
   url: maybe(z.string().max(2048)),
   startedAt: RowTime,
-  /** It counts as running until then, unless it says so again. */
+  /** It counts as running until then, unless it renews the lease. */
   leaseUntil: RowTime,
 })
 export type NodeRow = z.infer<typeof NodeRow>
@@ -383,7 +386,7 @@ export const OrganisationRow = z.object({
 })
 export type OrganisationRow = z.infer<typeof OrganisationRow>
 
-/** A workspace. Its `workspace` is its own name, unique in its organisation: what every other row of its is found by. */
+/** A workspace. Its `workspace` is its own name, unique in its organisation; all its other rows have it too. */
 export const WorkspaceRow = z.object({
   ...rowHead,
   /** The workspace above it; null for a root. */
@@ -395,7 +398,7 @@ export const WorkspaceRow = z.object({
   delivery: Delivery.default('poll'),
   capacity: maybe(z.number().int().positive()),
   description: maybe(z.string().max(2_000)),
-  /** What it said about itself when it registered. */
+  /** From its registration. */
   card: maybe(CardFacts),
   createdAt: RowTime,
   registeredAt: maybe(RowTime),
@@ -412,12 +415,12 @@ export const PersonRow = z.object({
 })
 export type PersonRow = z.infer<typeof PersonRow>
 
-/** A code to join with. Its `workspace` is the name of the one it leads below. Only its hash is known here. */
+/** A join code. Its `workspace` is the name of the parent. Only its hash is stored. */
 export const JoinCodeRow = z.object({
   ...rowHead,
   parentId: RowId,
   hash: Sha256,
-  /** What the workspace will be called; null when the joining agent chooses. */
+  /** The new workspace's name; null when the joining agent chooses. */
   name: maybe(Name),
   role: z.string().max(200).default(''),
   abilities: z.array(Ability).default([]),
@@ -429,18 +432,18 @@ export const JoinCodeRow = z.object({
 })
 export type JoinCodeRow = z.infer<typeof JoinCodeRow>
 
-/** Tokens of agents and persons. */
+/** Control operations for tokens of agents and persons. */
 export const TOKEN_CONTROL = {
   createToken: {
     input: z
       .strictObject({
         agent: z.string().optional(),
-        /** Whose it is instead: it answers for this person, and calls no tools. */
+        /** Makes a token for this person instead, which calls no tools. */
         person: PersonName.optional(),
         organisation,
-        /** What a person calls it. */
+        /** A label for people. */
         label: z.string().min(1).max(200).optional(),
-        /** How long it is good; for ever when absent. */
+        /** Its lifetime; unlimited when absent. */
         ttlMs: z.number().int().positive().optional(),
       })
       .refine(({ agent, person }) => (agent === undefined) !== (person === undefined), {
@@ -451,12 +454,12 @@ export const TOKEN_CONTROL = {
   tokens: { input: z.strictObject({ organisation, agent: z.string().optional() }), output: z.array(TokenFacts) },
   revokeToken: { input: z.strictObject({ id: z.string() }), output: TokenFacts },
   rotateToken: {
-    /** For the overlap both are good. */
+    /** During the overlap both tokens are valid. */
     input: z.strictObject({ id: z.string(), overlapMs: z.number().int().nonnegative() }),
     output: IssuedToken,
   },
-  /** A token for one run, which only a running `up` can lend: it lives in that process. */
+  /** A token for one run. Only a running `up` can lend one, because it lives in that process. */
   lendToken: { input: z.strictObject({ agent: z.string(), organisation }), output: LentToken },
-  /** Keeps a lent token for another while. */
+  /** Extends a lent token. */
   extendToken: { input: z.strictObject({ id: z.string() }), output: z.object({ expiresAt: z.number() }) },
 } as const satisfies ControlTable

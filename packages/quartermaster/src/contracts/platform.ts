@@ -4,20 +4,19 @@ import type { CommittedMemory, ForgottenMemory, MemoryPage, MemoryUpdate, Memory
 import type { HeldByOthers, HistoryMessage, InboxMessage } from './message.ts'
 import type { PeerPage, WorkspaceFacts } from './organisation.ts'
 
-/** On whose behalf a tool of the platform works: the workspace of the agent that calls it. */
+/** The caller of a platform tool: the workspace of the agent that calls it. */
 export interface Actor {
   readonly organisation: string
   /** The workspace's name. */
   readonly workspace: string
-  /** Which of its clients calls: the same text for the same one. */
+  /** A stable id of the calling client. */
   readonly client: string
-  /** The call it works for. */
+  /** The operation of the call. */
   readonly operationId: string
   /** Aborts when no client waits for the answer any more. */
   readonly signal: AbortSignal
 }
 
-/** Which part of a list. */
 export interface PageWish {
   readonly limit?: number | undefined
   readonly cursor?: string | undefined
@@ -27,38 +26,38 @@ export interface PageWish {
 export interface WorkspaceService {
   info(actor: Actor): Promise<WorkspaceFacts>
   peers(actor: Actor, page: PageWish): Promise<PeerPage>
-  /** Whether the peer of this name is an agent of the folder that has no way to take tasks. */
+  /** Whether the peer of this name is an agent of the folder that cannot take tasks. */
   isWithoutInbox(actor: Actor, peer: string): Promise<boolean>
 }
 
-/** What an agent remembers, and what it can read of what others do. */
+/** What an agent remembers, and what it can read of others. */
 export interface MemoryService {
-  /** With a `memoryId`, that memory says this from now on. */
+  /** With a `memoryId`, changes that memory. */
   commit(
     actor: Actor,
     wish: MemoryWish & Pick<MemoryUpdate, 'version'> & { readonly memoryId?: string | undefined },
   ): Promise<CommittedMemory>
   recall(actor: Actor, wish: RecallWish): Promise<MemoryPage>
   forget(actor: Actor, id: string): Promise<ForgottenMemory>
-  /** What its workspace has in mind when a session starts: a few lines; `undefined` when there is nothing. */
+  /** A few lines for the start of a session; `undefined` when there is nothing. */
   remembered(of: Pick<Actor, 'organisation' | 'workspace'>): Promise<string | undefined>
 }
 
 export interface InboxWait {
   readonly waitMs?: number | undefined
-  /** Told now and then while it waits. */
+  /** Called now and then while it waits. */
   readonly onWaiting?: (() => void) | undefined
 }
 
-/** What waits for an agent, and how it answers. */
+/** An agent's inbox, and how it answers. */
 export interface InboxService {
-  /** The next messages for this client, who has them for the time of a lease; waits for the first if it may. */
+  /** Leases the next messages to this client; may wait for the first. */
   take(actor: Actor, wish: PageWish & InboxWait): Promise<InboxTaking>
   /** Acknowledges a message. */
   pop(actor: Actor, activityId: string): Promise<Popped>
-  /** Answers the sender of a message, and acknowledges the message. */
+  /** Answers the sender of a message, and acknowledges it. */
   reply(actor: Actor, activityId: string, answer: ReplyWish): Promise<ReplyFacts>
-  /** Writes to every workspace in reach, each once under the same key. Throws `REQUEST_REFUSED` without the ability. */
+  /** Sends to every reachable workspace, each once for the same key. Throws `REQUEST_REFUSED` without the ability. */
   broadcast(actor: Actor, wish: { readonly text: string; readonly idempotencyKey: string }): Promise<BroadcastFacts>
 }
 
@@ -67,13 +66,13 @@ export interface BroadcastFacts {
   readonly missed: readonly { readonly id: string; readonly name: string; readonly reason: string }[]
 }
 
-/** Tasks that an agent gives its peers. */
+/** Tasks that an agent delegates to its peers. */
 export interface DelegationService {
   delegate(actor: Actor, wish: DelegationWish): Promise<DelegationDetail>
-  /** Waits until it is over, as long as the setting says; the asker counts as told of an end that this answers. */
+  /** Waits for the end, as long as the setting allows; an end answered here needs no notice. */
   wait(actor: Actor, id: string, onChange: (words: string) => void): Promise<DelegationDetail>
   show(actor: Actor, id: string, offset: number | undefined): Promise<DelegationDetail>
-  /** The newest that are open, given or taken. */
+  /** Open delegations, given or received, newest first. */
   open(actor: Actor): Promise<readonly DelegationFacts[]>
   cancel(actor: Actor, id: string): Promise<DelegationDetail>
 }
@@ -81,31 +80,31 @@ export interface DelegationService {
 export interface Popped {
   /** Whether it was there. */
   readonly isRemoved: boolean
-  /** Whether messages are brought to this workspace, so that it lists none itself. */
+  /** Messages are pushed to this workspace, so it lists none itself. */
   readonly isPush: boolean
-  /** The task that it carries and that still has no answer. */
+  /** Its task that has no answer yet. */
   readonly openTask?: string | undefined
-  /** What other clients of the agent have in hand. */
+  /** What other clients of the agent hold. */
   readonly held?: HeldByOthers | undefined
 }
 
-/** What was taken out of an inbox; or why this workspace has none to take from. */
+/** Messages taken from an inbox, or why this workspace has none. */
 export type InboxTaking =
   | { readonly isPush: true }
   | {
       readonly isPush: false
       readonly messages: readonly InboxMessage[]
       readonly nextCursor: string | null
-      /** What other clients of the agent have in hand, and is not among these. */
+      /** What other clients of the agent hold beside these. */
       readonly held?: HeldByOthers | undefined
     }
 
 export interface ReplyWish {
   readonly text: string
-  /** Of an answer to a task: whether it is done. */
+  /** Of an answer to a task: its outcome. */
   readonly outcome?: DelegationOutcome | undefined
   readonly attachments?: readonly string[] | undefined
-  /** The attachments as the agent has named them, where that was not by id. */
+  /** The attachments as the agent named them, if not by id. */
   readonly named?: readonly string[] | undefined
   readonly idempotencyKey?: string | undefined
 }
@@ -114,15 +113,15 @@ export interface ReplyFacts {
   readonly activityId: string
   readonly conversationId: string
   readonly peerName: string
-  /** The task that the conversation is about. */
+  /** The task of the conversation. */
   readonly taskId: string | null
-  /** The task that the answered message carries and that is still to be ended. */
+  /** The answered message's task that is still open. */
   readonly openTask?: string | undefined
   /** Whether it was the end of a task. */
   readonly isEnd: boolean
 }
 
-/** What an agent and one of its peers have said to each other. */
+/** The messages between an agent and one of its peers. */
 export interface HistoryService {
   read(
     actor: Actor,
@@ -142,25 +141,25 @@ export interface PeopleFacts {
   readonly attachments: readonly AttachmentChip[]
 }
 
-/** Takes in files that an agent has beside the tool, and gives out those that it was sent. */
+/** Uploads files that an agent has, and opens those that it was sent. */
 export interface AttachmentService {
-  /** The folder whose files it may name by their paths; nothing where the tool does not run beside the agent. */
+  /** The folder whose files it may name by path; nothing where the tool does not run beside the agent. */
   folderOf(actor: Actor): string | undefined
-  /** The largest file that is taken in. */
+  /** The largest upload. */
   readonly maxBytes: number
-  /** Answers the id of the attachment. */
+  /** Returns the id of the attachment. */
   receive(actor: Actor, file: FileToAttach): Promise<string>
   /** Throws `NAME_UNKNOWN` with the same words for a missing attachment and for one that was not sent to the workspace. */
   open(actor: Actor, id: string): Promise<OpenedAttachment>
 }
 
-/** A file on its way out. Its content breaks off with an error when it is not what was handed in. */
+/** An attachment's content. The stream fails when it differs from what was uploaded. */
 export interface OpenedAttachment {
   readonly facts: AttachmentFacts
   readonly content: AsyncIterable<Uint8Array>
 }
 
-/** A file as it is handed in, piece by piece. */
+/** A file to upload, in chunks. */
 export interface FileToAttach {
   readonly name: string
   readonly mediaType: string
@@ -168,7 +167,7 @@ export interface FileToAttach {
   readonly content: AsyncIterable<Uint8Array>
 }
 
-/** Definitions are read before the store is open, so tools ask for a service when they are called. */
+/** A service that tools get when they are called, because definitions load before the store is open. */
 export type Lazy<Service> = () => Promise<Service>
 
 /** The services of the platform's own tools. A module gets only the services that it names. */

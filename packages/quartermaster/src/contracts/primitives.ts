@@ -1,13 +1,13 @@
 import { z } from 'zod'
 
-// Three words that mean something to every JavaScript object are refused as names.
+// Refuses three names with a meaning on every JavaScript object.
 const NAME = /^(?!(?:__proto__|constructor|prototype)$)[A-Za-z0-9_-]{1,64}$/
 
 const RESERVED = /^(?:__proto__|constructor|prototype)$/
 const IS_RESERVED = 'must not be "__proto__", "constructor" or "prototype": these words are reserved'
 const UNFIT = 'must be 1 to 64 of the characters A–Z a–z 0–9 _ -'
 
-/** 64 characters of this alphabet are accepted by every runtime we hand tools to, so a name is the same everywhere. */
+/** 64 characters of this alphabet are accepted by every runtime, so a name is the same everywhere. */
 export const Name = z
   .string()
   .regex(NAME, { error: ({ input }) => (RESERVED.test(String(input)) ? IS_RESERVED : UNFIT) })
@@ -24,21 +24,21 @@ export const ConsentOperationName = z
   .string()
   .regex(/^[a-z][a-z0-9_-]*(\.[a-z0-9_-]+)+$/, 'must look like "files.write": lower case, parts joined by dots')
 
-/** Who makes a call. Known from a credential, never asserted by the caller. */
+/** The caller. Known from a credential, never asserted. */
 export const Caller = z.object({
   kind: z.enum(['agent', 'person']),
-  /** Two organisations may have workspaces of the same name; nothing of one is the other's. */
+  /** Two organisations may have workspaces of the same name. */
   organisation: Name,
   name: Name,
   workspace: Name,
 })
 export type Caller = z.infer<typeof Caller>
 
-// PostgreSQL has no place for NUL, and half a surrogate pair comes back as something else.
+// PostgreSQL refuses NUL, and a lone surrogate is changed.
 const UNKEEPABLE = /[\0\p{Surrogate}]/u
 const ALL_UNKEEPABLE = new RegExp(UNKEEPABLE, 'gu')
 
-/** Whether every database keeps this text as it is. */
+/** Whether every database keeps this text unchanged. */
 export function isKeepable(text: string): boolean {
   return !UNKEEPABLE.test(text)
 }
@@ -48,12 +48,12 @@ export function toKeepable(text: string): string {
   return text.replace(ALL_UNKEEPABLE, '�')
 }
 
-/** A text as every database keeps it. */
+/** A text that every database keeps unchanged. */
 export const keepableText = () => z.string().refine(isKeepable, { error: 'must be well-formed text without NUL' })
 
 const isWhole = [Number.isInteger, { error: 'must be a whole number' }] as const
 
-/** A whole number, however large: what is lowered to a cap need not be one that JavaScript knows exactly. */
+/** A whole number of any size: one that is lowered to a cap need not be exact. */
 export const wholeNumber = () =>
   z
     .number()
@@ -65,10 +65,10 @@ interface Cap {
   readonly most: number
 }
 
-/** A whole number that is lowered to its cap. */
+/** A whole number, lowered to its cap. */
 export const cappedWhole = ({ least = 1, most }: Cap) => wholeNumber().min(least).overwrite(lowerTo(most))
 
-/** The same in a query: a larger number is lowered to the cap. */
+/** The same in a query string. */
 export const cappedWholeText = ({ least = 1, most }: Cap) =>
   z.coerce
     .number()
@@ -77,14 +77,14 @@ export const cappedWholeText = ({ least = 1, most }: Cap) =>
     .overwrite(lowerTo(most))
     .meta({ type: 'integer' })
 
-/** Seconds to wait, in a query. A client that wants to wait longer asks again. */
+/** Seconds to wait, in a query string. A client that wants to wait longer asks again. */
 export const waitSecondsText = ({ most }: Pick<Cap, 'most'>) => z.coerce.number().min(0).overwrite(lowerTo(most))
 
 function lowerTo(most: number): (wanted: number) => number {
   return wanted => Math.min(wanted, most)
 }
 
-// Spaces of every kind, and what takes no room or is drawn as nothing: people would look at an empty bubble.
+// Anything but spaces and characters that take no room or are drawn as nothing.
 const SEEN = /[^\p{White_Space}\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}\u2800]/u
 
 /** Whether a reader of this text sees nothing. */
@@ -92,7 +92,7 @@ export function isBlank(text: string): boolean {
   return !SEEN.test(text)
 }
 
-/** The name of a character that its looks do not tell: `U+0430`. */
+/** The code point of a character: `U+0430`. */
 export function codePointOf(character: string): string {
   return `U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}`
 }
@@ -102,41 +102,42 @@ export type Json = null | boolean | number | string | readonly Json[] | { readon
 /** A JSON Schema document, 2020-12 unless it says otherwise. */
 export type JsonSchema = { readonly [key: string]: unknown }
 
-// What rows are made of. What a row may leave out is null; times are whole epoch milliseconds.
+// Fields of rows. A missing value is null; times are whole epoch milliseconds.
 
 export const RowId = z.string().min(1).max(128)
 export const RowTime = z.number().int().nonnegative()
 export const Sha256 = z.string().regex(/^[0-9a-f]{64}$/, 'must be a SHA-256 in lower-case hex')
 
-/** What is kept byte by byte. */
 export const Bytes = z.custom<Uint8Array>(value => value instanceof Uint8Array, 'must be bytes')
 
 export const maybe = <T extends z.ZodType>(schema: T) => schema.nullable().default(null)
 
-/** Whose row it is. Every row says so, in every table. */
+/** The columns that say to whom a row belongs, in every table. */
 export const rowHead = {
   id: RowId,
   organisation: Name.default('default'),
   workspace: Name,
 }
 
-/** On whose behalf something was done. Of which organisation is never assumed: forgotten, it would be another's. */
+/**
+ * The caller on whose behalf something was done. The organisation has no default: if it were missing, the row would belong to
+ * another one.
+ */
 export const rowCaller = {
   organisation: Caller.shape.organisation,
   callerKind: Caller.shape.kind,
   callerName: Name,
 }
 
-/** What is asked, and what is answered. Where a row says `persons`, they may ask as well. */
+/** The input and output of control operations. Rows with `persons` are open to persons as well. */
 export type ControlTable = Record<string, { input: z.ZodType; output: z.ZodType; persons?: true }>
 
 export const nothing = z.strictObject({})
 
-/** Which page of a list. */
 export const controlPage = {
   limit: z.number().int().min(1).max(1_000).optional(),
   cursor: z.string().max(200).optional(),
 }
 
-/** Which organisation; the first one when absent. */
+/** The organisation; the first one when absent. */
 export const organisation = Name.optional()

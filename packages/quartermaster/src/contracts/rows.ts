@@ -10,23 +10,22 @@ import { JoinCodeRow, NodeRow, OrganisationRow, PersonRow, TokenRow, WorkspaceRo
 import { RowId, RowTime, rowHead } from './primitives.ts'
 import { PinRow, SecretRow, UpstreamRow } from './upstream.ts'
 
-/** That a data folder's agents have this one among them. Its `workspace` is the agent's name. */
+/** An agent of a data folder. Its `workspace` is the agent's name. */
 export const FolderAgentRow = z.object({
   ...rowHead,
-  /** Which data folder: what another one has seated is not archived by this one. */
+  /** The data folder; another one does not archive it. */
   folder: z.string().max(128),
 })
 export type FolderAgentRow = z.infer<typeof FolderAgentRow>
 
-/** Something that at most one process runs at a time, for as long as it says so. */
+/** A lease: work that at most one process does at a time. */
 export const LeaseRow = z.object({
-  // The id says what it is.
+  // The id names the work.
   ...rowHead,
-  /** The process that has it. */
   holder: RowId,
-  /** The name of that one's machine. */
+  /** The holder's machine. */
   host: z.string().max(255),
-  /** Which data folder the holder owns: the next owner of the folder knows that the holder is gone. */
+  /** The holder's data folder, so that its next owner knows that the holder is gone. */
   folder: z.string().max(128),
   leaseUntil: RowTime,
 })
@@ -65,5 +64,5 @@ export const ROWS = {
 export type Table = keyof typeof ROWS
 /** A row as it is read. */
 export type Row<T extends Table> = z.infer<(typeof ROWS)[T]>
-/** A row as it is written: what has a default may be left out. */
+/** A row as it is written, without fields that have a default. */
 export type NewRow<T extends Table> = z.input<(typeof ROWS)[T]>

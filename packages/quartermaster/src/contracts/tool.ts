@@ -1,39 +1,39 @@
 import { z } from 'zod'
 import { ConsentOperationName, Name } from './primitives.ts'
 
-/** What a retry of a failed call may do by itself. */
+/** What may be done automatically after a failed call. */
 export const RetryPolicy = z.enum(['manual', 'replay', 'verifyFirst'])
 export type RetryPolicy = z.infer<typeof RetryPolicy>
 
-/** How much a consent operation weighs. */
+/** The weight of a consent operation. */
 export const Weight = z.enum(['low', 'moderate', 'high'])
 export type Weight = z.infer<typeof Weight>
 
-/** Whether a slow call may be answered with a task to follow instead of its result. */
+/** Whether a slow call may be answered with a task instead of its result. */
 export const AsTask = z.enum(['never', 'whenPossible', 'always'])
 export type AsTask = z.infer<typeof AsTask>
 
-/** A named thing a person may have to allow. */
+/** Something that a person may have to allow. */
 export const ConsentOperation = z.strictObject({
   name: ConsentOperationName,
-  /** Why one is asked, for the person who answers. */
+  /** Why a person is asked, for that person. */
   reason: z.string().min(1).max(500),
   weight: Weight,
   /**
-   * What of a call's arguments says which resource it is about, such as `{path}`: an answer for one is none for another.
-   * Without it an answer that lasts counts for all.
+   * The arguments that name the resource of a call, such as `{path}`: an answer for one resource does not cover another.
+   * Without it a lasting answer covers all.
    */
   scope: z
     .string()
     .regex(/\{[^{}]+\}/, 'must name an argument, such as {path}')
     .max(200)
     .optional(),
-  /** `once` where it may not be allowed for longer than one call. */
+  /** `once` where it may be allowed for one call only. */
   grantable: z.enum(['any', 'once']).optional(),
 })
 export type ConsentOperation = z.infer<typeof ConsentOperation>
 
-/** What a call leaves behind outside, and the witness that proves it. The kind's own verifier knows the other fields. */
+/** What a call leaves behind outside, and the witness that proves it. The kind's verifier knows the other fields. */
 export const EffectSpec = z.looseObject({ name: Name, kind: z.string().min(1) })
 export type EffectSpec = z.infer<typeof EffectSpec>
 
@@ -42,14 +42,14 @@ const commandWord = z
   .regex(/^[a-z][a-z0-9]*(-[a-z0-9]+)*$/, 'must be lower case words joined by "-"')
   .max(64)
 
-/** How a tool stands on the command line, or why it does not. */
+/** A tool's command line, or why it has none. */
 export const CommandDecision = z.union(
   [
     z.strictObject({
       name: commandWord,
-      /** Of tools that share a word: it is this one where the flag is written, as in `delegate --async`. */
+      /** Chooses this tool among those that share a word, as in `delegate --async`. */
       flag: commandWord.optional(),
-      /** The parameters that are written without their names, in order; the required ones when absent. */
+      /** Positional parameters, in order; the required ones when absent. */
       arguments: z.array(z.string().min(1)).max(10).optional(),
     }),
     z.strictObject({ none: z.string().min(1) }),
@@ -58,7 +58,7 @@ export const CommandDecision = z.union(
 )
 export type CommandDecision = z.infer<typeof CommandDecision>
 
-/** One way to use a tool: what someone wants, and the input that does it. */
+/** An example: what is wanted, and the input for it. */
 export const ToolExample = z.strictObject({
   query: z.string().min(1).max(300),
   input: z.record(z.string(), z.unknown()),
@@ -67,7 +67,7 @@ export type ToolExample = z.infer<typeof ToolExample>
 
 const plain = z.record(z.string(), z.unknown())
 
-/** What MCP clients are told about a tool or a prompt beside its facts, word for word. */
+/** More facts for MCP clients, word for word. */
 export const McpExtras = z.strictObject({
   annotations: plain.optional(),
   icons: z.array(plain).max(20).optional(),
@@ -75,21 +75,21 @@ export const McpExtras = z.strictObject({
 })
 export type McpExtras = z.infer<typeof McpExtras>
 
-/** Everything about a tool but its schemas and its handler. Checked when definitions load. */
+/** Everything about a tool but its schemas and its handler. Validated on load. */
 export const ToolFacts = z.strictObject({
   name: Name,
-  /** What allowlists of its capability call it. */
+  /** Its name in allowlists of its capability. */
   ownName: z.string().min(1).max(256),
   title: z.string().min(1).max(100),
   /** One sentence: the MCP description, word for word. */
   short: z.string().min(1).max(1024),
-  /** When to use it, what comes back, what it is not. */
+  /** When to use it, what it returns, what it is not for. */
   whenToUse: z.string().max(4000),
   section: Name,
   icon: z.url({ protocol: /^(https|data)$/, error: 'must be an https: or data: URL' }).optional(),
   command: CommandDecision,
   examples: z.array(ToolExample).max(20),
-  /** Words it is found by, beside those it says about itself. */
+  /** More words for a search. */
   search: z.array(z.string().min(1).max(100)).max(50).optional(),
   requires: z.array(Name),
   mutates: z.boolean(),
@@ -103,7 +103,7 @@ export const ToolFacts = z.strictObject({
     .int()
     .min(1024)
     .max(16 * 1024 * 1024),
-  /** Of pictures, sounds and files in a result, as base64; `maxBinaryBytes` of the settings when absent. */
+  /** For pictures, sounds and files in a result, as base64; `maxBinaryBytes` of the settings when absent. */
   maxBinaryBytes: z
     .number()
     .int()
@@ -115,7 +115,7 @@ export const ToolFacts = z.strictObject({
 })
 export type ToolFacts = z.infer<typeof ToolFacts>
 
-/** The same for tools that someone else wrote: what they say about themselves is as long as it is. */
+/** The same for upstream tools, whose texts may be longer. */
 export const UpstreamToolFacts = ToolFacts.extend({
   title: z.string().min(1).max(200),
   short: z
@@ -124,27 +124,27 @@ export const UpstreamToolFacts = ToolFacts.extend({
     .max(16 * 1024),
 })
 
-/** A tool as discovery shows it, by the name that allowlists use; it needs nothing running. */
+/** A tool as discovery shows it, by its name in allowlists; nothing has to run for it. */
 export const ToolDescriptor = z.object({
   name: z.string(),
   title: z.string(),
   short: z.string(),
-  /** What it is called by, where that is another name. */
+  /** The agent's name for it, where that differs. */
   calledAs: z.string().optional(),
 })
 export type ToolDescriptor = z.infer<typeof ToolDescriptor>
 
-/** The form in which declarations are written now. */
+/** The current version of declarations. */
 export const DECLARATION_SCHEMA = 1
 
-/** `op.notes.append`: what a callable is registered under. */
+/** `op.notes.append`: the id of a callable. */
 export const OpId = z
   .string()
   .max(200)
   .regex(/^op\.[a-z][A-Za-z0-9_-]*\.[a-z][A-Za-z0-9_-]*$/, 'must look like "op.notes.append"')
 export type OpId = z.infer<typeof OpId>
 
-/** One thing a declared tool takes: JSON Schema, and whether callers must give it. Nothing at all means: as the op has it. */
+/** A parameter of a declared tool: JSON Schema, and whether it is required. Without either, as the op has it. */
 export const DeclaredParameter = z
   .looseObject({
     required: z.boolean({ error: 'must be true or false; inside of an object, say it at each property' }).optional(),
@@ -152,7 +152,7 @@ export const DeclaredParameter = z
   .nullable()
 export type DeclaredParameter = z.infer<typeof DeclaredParameter>
 
-/** A name, or the whole of an operation that nothing else declares. */
+/** A name, or the whole operation if nothing else declares it. */
 const consent = z.union([ConsentOperationName, ConsentOperation], {
   error: ({ input }) => {
     const [issue] =
@@ -161,7 +161,7 @@ const consent = z.union([ConsentOperationName, ConsentOperation], {
   },
 })
 
-/** What a declaration says at the head of its file. What it leaves out, its op, its folder or its file's name says. */
+/** The front matter of a declaration. Defaults come from its op, its folder and its file's name. */
 export const DeclarationFacts = z.strictObject({
   schema: z.literal(DECLARATION_SCHEMA),
   op: OpId,
@@ -176,9 +176,9 @@ export const DeclarationFacts = z.strictObject({
   capability: Name.optional(),
   icon: ToolFacts.shape.icon,
   parameters: z.record(Name, DeclaredParameter).default({}),
-  /** Values that are handed to the op and not asked of the caller. */
+  /** Values passed to the op that callers do not give. */
   fixed: z.record(Name, z.unknown()).default({}),
-  /** What the op's settings say. */
+  /** The op's settings. */
   with: plain.optional(),
   mutates: z.boolean().optional(),
   idempotent: z.boolean().optional(),
@@ -186,7 +186,7 @@ export const DeclarationFacts = z.strictObject({
   timeoutSeconds: z.number().positive().max(3_600).optional(),
   maxResultBytes: ToolFacts.shape.maxResultBytes.optional(),
   asTask: AsTask.optional(),
-  /** Names of what a person may have to allow, or the whole of it where nothing else declares it. */
+  /** Names of consent operations, or the whole operation where nothing else declares it. */
   consent: z.array(consent).max(20).default([]),
   effects: z.array(EffectSpec).max(20).default([]),
   requires: z.array(Name).max(50).default([]),
@@ -199,18 +199,18 @@ export type DeclarationFacts = z.infer<typeof DeclarationFacts>
 export const DependencyState = z.enum(['up', 'recovering', 'down', 'unknown', 'optedOut'])
 export type DependencyState = z.infer<typeof DependencyState>
 
-/** What is known about a dependency now. */
+/** The state of a dependency. */
 export const DependencyStatus = z.object({
   name: Name,
   state: DependencyState,
   reason: z.string(),
-  /** Since when it is in this state, as epoch milliseconds. */
+  /** Epoch milliseconds. */
   since: z.number(),
-  /** When it was last probed; absent when it never was. */
+  /** The last probe; absent when it was never probed. */
   checkedAt: z.number().optional(),
-  /** How long that probe took. */
+  /** The duration of that probe. */
   durationMs: z.number().optional(),
-  /** It is down and answers again, and counts as up once it has done so for long enough. */
+  /** It answers again, and counts as up after enough successes. */
   isProving: z.literal(true).optional(),
   dependsOn: z.array(Name),
   /** What to do when it is down, in its author's words. */
@@ -218,31 +218,31 @@ export const DependencyStatus = z.object({
 })
 export type DependencyStatus = z.infer<typeof DependencyStatus>
 
-/** One reason why a tool is disabled. */
+/** A reason why a tool is disabled. */
 export const MissingDependency = z.object({
   dependency: Name,
   state: DependencyState,
   reason: z.string(),
-  /** For how long it has been so. */
+  /** How long it has been missing. */
   ageMs: z.number(),
-  /** When a recheck may probe it next, as epoch milliseconds; absent when never (switched off). */
+  /** The earliest next probe, in epoch milliseconds; absent when it is switched off. */
   nextRecheckAt: z.number().optional(),
   fix: z.string().optional(),
 })
 export type MissingDependency = z.infer<typeof MissingDependency>
 
 export const RecheckAnswer = z.object({
-  /** Whether everything the named thing needs is there now. */
+  /** Whether everything that the named thing needs is there now. */
   active: z.boolean(),
   missing: z.array(MissingDependency),
   /** The dependencies that were probed for this answer. */
   probed: z.array(Name),
-  /** When a recheck may probe again; absent when nothing is missing or nothing may ever be probed. */
+  /** The earliest next probe; absent when nothing is missing or may be probed. */
   nextRecheckAt: z.number().optional(),
 })
 export type RecheckAnswer = z.infer<typeof RecheckAnswer>
 
-/** What the configuration may say about a dependency. */
+/** The configuration of a dependency. */
 export const DependencyOptions = z.strictObject({
   /** `false`: switched off by a person; never probed, its tools stay disabled. */
   enabled: z.boolean().optional(),

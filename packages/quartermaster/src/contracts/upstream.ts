@@ -2,13 +2,13 @@ import { z } from 'zod'
 import { ConsentOperationName, maybe, Name, RowTime, rowHead, Sha256 } from './primitives.ts'
 import { AsTask, ConsentOperation, RetryPolicy, ToolExample, ToolFacts } from './tool.ts'
 
-/** What no program can be given is found here, and not when it is started. */
+/** NUL cannot be in an argument; reported here and not at the start. */
 const word = z.string().refine(value => !value.includes('\0'), 'has a character that no program can be given')
 const variables = z.record(
   z.string().refine(name => /^[^=\0]+$/.test(name), 'is no name of a variable'),
   word,
 )
-/** What a header cannot hold is found here, and not when it is sent; a line break is what a secret often ends with. */
+/** Invalid header values are reported here and not when they are sent; a secret often ends with a line break. */
 const headers = z.record(
   z.string().refine(name => /^[!#$%&'*+.^_`|~\w-]+$/.test(name), 'is no name of a header'),
   z
@@ -21,7 +21,7 @@ const headers = z.record(
 const serverNames = z.array(z.string().min(1).max(256))
 const { maxResultBytes, maxBinaryBytes } = ToolFacts.shape
 
-/** What the owner says about one tool of a server, by the server's own name for it. Whatever is set wins over the server's word. */
+/** The owner's settings for one tool, by the server's name for it. They win over the server's annotations. */
 export const UpstreamToolOptions = z.strictObject({
   offer: z.boolean().optional().describe('`false` leaves it out.'),
   name: Name.optional().describe('Offered under this name, without the prefix.'),
@@ -44,19 +44,19 @@ export const UpstreamToolOptions = z.strictObject({
 })
 export type UpstreamToolOptions = z.infer<typeof UpstreamToolOptions>
 
-/** What the owner says about one consent operation of a server. */
+/** The owner's settings for one consent operation of a server. */
 export const UpstreamConsentOptions = ConsentOperation.omit({ name: true }).partial()
 export type UpstreamConsentOptions = z.infer<typeof UpstreamConsentOptions>
 
-/** What one agent brings along: it gets a connection of its own. */
+/** Credentials of one agent, which gets a connection of its own. */
 export const UpstreamCredentials = z.strictObject({ env: variables.optional(), headers: headers.optional() })
 export type UpstreamCredentials = z.infer<typeof UpstreamCredentials>
 
-/** Which calls of a server's tools ask a person first, by what its annotations say. */
+/** Which calls of a server's tools ask a person first, by its annotations. */
 export const UpstreamConsent = z.enum(['destructive', 'changing', 'all', 'none'])
 export type UpstreamConsent = z.infer<typeof UpstreamConsent>
 
-/** What can be said about a server however it is reached. */
+/** Settings of any upstream. */
 const common = {
   enabled: z.boolean().default(true).describe('`false`: it is known, and not used.'),
   title: z.string().min(1).max(100).optional(),
@@ -124,7 +124,7 @@ const common = {
     .describe('What becomes of a definition that tries to steer the model.'),
 }
 
-/** An MCP server that is a program here. */
+/** An MCP server that is a local program. */
 export const StdioUpstream = z.strictObject({
   type: z.literal('stdio').optional(),
   command: word.min(1).max(4096),
@@ -135,7 +135,7 @@ export const StdioUpstream = z.strictObject({
 })
 export type StdioUpstream = z.infer<typeof StdioUpstream>
 
-/** An MCP server that is reached by streamable HTTP. */
+/** An MCP server at an address (streamable HTTP). */
 export const HttpUpstream = z.strictObject({
   type: z.enum(['http', 'streamable-http']).optional(),
   url: z.url({ protocol: /^https?$/, error: 'must be an http: or https: URL' }),
@@ -158,63 +158,63 @@ export const HttpUpstream = z.strictObject({
 })
 export type HttpUpstream = z.infer<typeof HttpUpstream>
 
-/** One entry of `mcpServers`: the shape every MCP client uses, with our additions. */
+/** One entry of `mcpServers`: the shape that every MCP client uses, with our additions. */
 export const UpstreamConfig = z.union([StdioUpstream, HttpUpstream])
 export type UpstreamConfig = z.infer<typeof UpstreamConfig> & {
-  /** Why its entry cannot be used; set only on a placeholder for such an entry. It cannot be configured, and nothing runs by it. */
+  /** Set on the placeholder for an invalid entry: why it cannot be used. It cannot be configured, and nothing runs by it. */
   readonly wrong?: string | undefined
 }
 
-/** What an upstream has that definitions are made of. */
+/** The kinds of definitions of an upstream. */
 export const PinKind = z.enum(['server', 'tool', 'prompt', 'resource', 'template'])
 export type PinKind = z.infer<typeof PinKind>
 
-/** One thing about a definition that a person should know before a model reads it. */
+/** A finding about a definition that a person should know before a model reads it. */
 export const UpstreamFinding = z.object({
-  /** What was found: `instruction`, `otherTool`, `secret`, `hidden`, `lookalike`, `padding`. */
+  /** `instruction`, `otherTool`, `secret`, `hidden`, `lookalike`, `padding`. */
   rule: z.string(),
-  /** Strong ones hold a definition back unless the configuration says otherwise. */
+  /** Strong findings hold a definition back unless the configuration says otherwise. */
   strength: z.enum(['weak', 'strong']),
-  /** Where in the definition: `inputSchema.properties.path.description`. */
+  /** `inputSchema.properties.path.description`. */
   field: z.string(),
-  /** What it looks like, shortened, every hidden character shown. */
+  /** The place in the text, shortened, with hidden characters shown. */
   excerpt: z.string(),
-  /** In a sentence. */
+  /** As a sentence. */
   message: z.string(),
 })
 export type UpstreamFinding = z.infer<typeof UpstreamFinding>
 
-/** Something of a server that a person has to look at. */
+/** A definition that a person has to review. */
 export const ReviewItem = z.object({
   upstream: Name,
   kind: PinKind,
-  /** As the server calls it. */
+  /** The server's name for it. */
   name: z.string(),
   /**
-   * `new`: added or reworded after first sight, and never accepted. `changed`: not what was accepted. `suspicious`: held for its
-   * findings. `rejected`: by a person. `warned`: offered, with findings that no person has checked. `offered`: without any.
+   * `new`: added or reworded after first sight, and never accepted. `changed`: not what was accepted. `suspicious`: held for
+   * its findings. `rejected`: by a person. `warned`: offered with unreviewed findings. `offered`: without any.
    */
   state: z.enum(['new', 'changed', 'suspicious', 'rejected', 'warned', 'offered']),
   hash: z.string(),
   findings: z.array(UpstreamFinding),
-  /** Field by field what differs from what was accepted; all of it for a new one. */
+  /** The fields that differ from the accepted version; all fields for a new one. */
   changes: z.array(z.object({ field: z.string(), before: z.string().optional(), after: z.string().optional() })),
-  /** What was accepted, as JSON, for a caller that asks for the whole. */
+  /** The accepted version as JSON, if the caller asks for the whole. */
   accepted: z.string().optional(),
-  /** What is listed now, as JSON, for a caller that asks for the whole. */
+  /** The listed version as JSON, if the caller asks for the whole. */
   definition: z.string().optional(),
   seenAt: z.number(),
-  /** What agents call it, or would. Absent where that is unknown, as of a server that is switched off. */
+  /** The agents' name for it. Absent where that is unknown, as of a server that is switched off. */
   calledAs: z.string().optional(),
-  /** Who else has that name: then it would not be offered even when accepted; or who gets it when it is rejected. */
+  /** Who else has that name: it would not be offered even when accepted; or who gets the name when it is rejected. */
   clash: z.string().optional(),
 })
 export type ReviewItem = z.infer<typeof ReviewItem>
 
 /**
- * Where an upstream stands. `idle`: it starts when it is needed. `off`: the configuration switches it off. `needsLogin`: a
- * person has to sign in. `keyRefused`: the server does not take the key that the configuration has for it. `elsewhere`: it runs on
- * one node at a time, and another one has it.
+ * The state of an upstream. `idle`: it starts when it is needed. `off`: switched off by the configuration. `needsLogin`: a
+ * person has to sign in. `keyRefused`: the server refuses the configured key. `elsewhere`: it runs on one node at a time, and
+ * another node has it.
  */
 export const UpstreamState = z.enum([
   'off',
@@ -229,21 +229,21 @@ export const UpstreamState = z.enum([
 ])
 export type UpstreamState = z.infer<typeof UpstreamState>
 
-/** What is known about an upstream now. */
+/** The status of an upstream. */
 export const UpstreamStatus = z.object({
-  /** No `Name` where that is what is wrong with its entry. */
+  /** Any text, because the name may be what is wrong with its entry. */
   name: z.string(),
   transport: z.enum(['stdio', 'http']),
-  /** The program and its arguments, or the address; no secret in it. */
+  /** The program and its arguments, or the address; without secrets. */
   target: z.string(),
   state: UpstreamState,
   reason: z.string(),
   since: z.number(),
   era: z.enum(['legacy', 'modern']).optional(),
   server: z.object({ name: z.string(), version: z.string() }).optional(),
-  /** How many are offered, how many wait for a person, and how many a person has rejected, if any. */
+  /** How many are offered, wait for a person, or were rejected. */
   tools: z.object({ offered: z.number().int(), held: z.number().int(), rejected: z.number().int().optional() }),
-  /** How many of its tools ask a person first: now, the first of them by its own names, and by each choice of `consent`. */
+  /** How many of its tools ask a person first: now, with some of their names, and for each choice of `consent`. */
   asks: z
     .object({
       now: z.number().int(),
@@ -253,49 +253,46 @@ export const UpstreamStatus = z.object({
       all: z.number().int(),
     })
     .optional(),
-  /** How much beside its tools waits for a person, if anything does: its instructions, prompts and resources. */
+  /** How many instructions, prompts and resources wait for a person, if any. */
   othersHeld: z.number().int().optional(),
-  /** How many definitions of all kinds are offered with findings that no person has checked, if any. */
+  /** How many definitions are offered with unreviewed findings, if any. */
   warned: z.number().int().optional(),
   prompts: z.number().int(),
   resources: z.number().int(),
   connections: z.number().int(),
-  /** Processes, the main one first. Those that only end what they have under way come last. */
+  /** Processes, the main one first, those that finish old calls last. */
   pids: z.array(z.number().int()),
   restarts: z.number().int(),
-  /** When the next attempt comes, while it is down. */
+  /** The next attempt, while it is down. */
   nextStartAt: z.number().optional(),
-  /**
-   * `isStanding`: one that is not over, although the upstream is up: what it refused it has not let in since, or nothing has
-   * succeeded since it failed.
-   */
+  /** `isStanding`: it is not resolved although the upstream is up, because nothing of that kind has succeeded since. */
   lastError: z.object({ message: z.string(), at: z.number(), isStanding: z.literal(true).optional() }).optional(),
-  /** Agents to which the server shows something that was accepted in another form, and what, shortened. */
+  /** Agents to which the server shows other definitions than the accepted ones, with their names, shortened. */
   differing: z.array(z.object({ agent: Name, definitions: z.array(z.string()) })).optional(),
-  /** What it listed before and does not list now, so that none of that is used: `tools`, `prompts`. */
+  /** Kinds that it listed before and does not list now, so that they are not used: `tools`, `prompts`. */
   unlisted: z.array(z.string()).optional(),
-  /** Definitions that it lists and that cannot be used, and why of the first few. */
+  /** Definitions that cannot be used, with the reasons of the first few. */
   leftOut: z
     .object({
       count: z.number().int(),
       first: z.array(z.object({ definition: z.string(), reason: z.string() })),
     })
     .optional(),
-  /** Whether it lists more than is used. */
+  /** It lists more than is used. */
   isCut: z.literal(true).optional(),
-  /** Agents whose own connection does not come up, and why. Everybody else's may. */
+  /** Agents whose own connection fails, and why. */
   failing: z.array(z.object({ agent: Name, reason: z.string() })).optional(),
-  /** Whether a program such as npx starts it for the first time, or has yet to, and may have to download it. */
+  /** A program such as npx starts it for the first time, and may have to download it. */
   isFetching: z.boolean().optional(),
   /** What to do so that its tools are listed, where they never were. */
   unseen: z.string().optional(),
-  /** Names that something else has, so that nothing is offered under them, and what to do about each. */
+  /** Names in use elsewhere, so that nothing is offered under them, and what to do about each. */
   clashes: z.array(z.string()).optional(),
-  /** Whether it has said anything itself that is kept in its log. */
+  /** Whether its log has anything of its own. */
   hasSpoken: z.boolean().optional(),
   /**
-   * Questions of it that were not passed on, because several clients had calls on a connection, running or cancelled. Each agent has
-   * its own after one.
+   * Questions of the server that were not passed on, because several clients had calls on a connection. Each agent gets its own
+   * connection after one.
    */
   unasked: z.object({ questions: z.number().int(), lastAt: z.number() }).optional(),
   /** Of the last calls. */
@@ -303,22 +300,22 @@ export const UpstreamStatus = z.object({
 })
 export type UpstreamStatus = z.infer<typeof UpstreamStatus>
 
-/** What is known about a login at an upstream. No secret in it. */
+/** A login at an upstream, without secrets. */
 export const LoginFacts = z.object({
   upstream: Name,
   agent: Name.optional(),
-  /** Who signed the person in. */
+  /** The issuer of the token. */
   issuer: z.string(),
-  /** The rights that were given, as OAuth writes them. */
+  /** The granted scopes. */
   scope: z.string().optional(),
-  /** When the access token ends. */
+  /** When the access token expires. */
   expiresAt: z.number().optional(),
   /** Whether it is renewed without a person. */
   renewable: z.boolean(),
 })
 export type LoginFacts = z.infer<typeof LoginFacts>
 
-/** A line that an upstream said about itself, or that was said about it. */
+/** A log line from or about an upstream. */
 export const UpstreamLogLine = z.object({
   at: z.number(),
   from: z.enum(['stderr', 'log', 'gateway']),
@@ -326,14 +323,13 @@ export const UpstreamLogLine = z.object({
 })
 export type UpstreamLogLine = z.infer<typeof UpstreamLogLine>
 
-/** What is known about a secret. Its text is sealed, or kept elsewhere. */
+/** Facts about a secret. Its text is sealed, or kept elsewhere. */
 export const SecretRow = z.object({
   ...rowHead,
   /** Unique in its workspace. */
   name: z.string().min(1).max(255),
   keptIn: z.enum(['store', 'file', 'environment']),
   sealed: maybe(z.string()),
-  /** What it is for. */
   purpose: maybe(z.string()),
   createdAt: RowTime,
   updatedAt: RowTime,
@@ -342,55 +338,55 @@ export const SecretRow = z.object({
 })
 export type SecretRow = z.infer<typeof SecretRow>
 
-/** What is remembered about a server between two starts, so that the next one need not find it out again. */
+/** Facts about a server that outlive a restart. */
 export const UpstreamRow = z.object({
   ...rowHead,
   /** Unique in its workspace. */
   name: Name,
   era: maybe(z.enum(['legacy', 'modern'])),
-  /** What it says it is. */
+  /** The server's own description of itself. */
   server: maybe(z.record(z.string(), z.unknown())),
-  /** Of the configuration that this was found out with. */
+  /** Of the configuration that this was found with. */
   fingerprint: maybe(z.string().max(128)),
   firstSeenAt: RowTime,
   lastSeenAt: RowTime,
 })
 export type UpstreamRow = z.infer<typeof UpstreamRow>
 
-/** One definition of a server as it was seen, and what was decided about it. */
+/** A pin: one definition of a server as it was seen, and the decision about it. */
 export const PinRow = z.object({
-  // The id is made of the upstream, kind and name: what has the same of all three is the same pin.
+  // The id is made of the upstream, kind and name.
   ...rowHead,
   upstream: Name,
   kind: PinKind,
-  /** As the server calls it; the address of a resource. */
+  /** The server's name for it; the address of a resource. */
   name: z.string().min(1).max(2048),
-  /** Of the definition that was seen last. */
+  /** Of the version seen last. */
   hash: Sha256,
   definition: z.string(),
   state: z.enum(['accepted', 'pending', 'rejected']),
-  /** Whether it was there when the server first listed such things. */
+  /** Whether it was in the first list of its kind. */
   firstSight: z.boolean(),
-  /** Whether the server still had it when it was last asked. */
+  /** Whether the server still lists it. */
   listed: z.boolean().default(true),
-  /** What was accepted before this one, while this one is not. */
+  /** The accepted version, while this one is not accepted. */
   acceptedHash: maybe(Sha256),
   acceptedDefinition: maybe(z.string()),
   findings: z.array(UpstreamFinding).default([]),
-  /** When this definition was first seen. */
+  /** When this version was first seen. */
   seenAt: RowTime,
   /** When and by whom; null while undecided. */
   decidedAt: maybe(RowTime),
   decidedBy: maybe(z.string().max(200)),
-  /** Of the pin of the server itself: what it has ever listed, also when empty. Null where that was not noted: then all of it. */
+  /** On the server's own pin: the kinds it has ever listed, also empty ones. Null in old rows, which means all. */
   listedKinds: maybe(z.array(PinKind)),
-  /** The name under which it is offered, or was when it was last seen; null for whatever name it has. */
+  /** The last offered name; null if it never had one. */
   offeredAs: maybe(z.string().max(64)),
   /** Since when it has that name without a break; null while it is not offered. The longest holder keeps a name. */
   offeredSince: maybe(RowTime),
-  /** Whether the one before this one was held back or refused when the server changed it: then only a person lets it pass. */
+  /** An earlier version was held or rejected when the server changed it: then only a person can accept it. */
   reworded: z.boolean().default(false),
-  /** What was still to be told about what was accepted before this one. */
+  /** Unreviewed findings of the accepted version. */
   acceptedFindings: maybe(z.array(UpstreamFinding)),
 })
 export type PinRow = z.infer<typeof PinRow>

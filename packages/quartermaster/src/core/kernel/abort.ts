@@ -1,6 +1,6 @@
 /**
- * The part of an `AbortSignal` that cancellable work needs. Every `AbortSignal` is one; those made here cost a
- * fraction of it, which is felt where each of thousands of calls a second needs its own.
+ * The part of an `AbortSignal` that cancellable work needs. Signals made here cost a fraction of an `AbortSignal`, which
+ * matters where each of thousands of calls a second needs its own.
  */
 export interface CancelSignal {
   readonly aborted: boolean
@@ -9,12 +9,11 @@ export interface CancelSignal {
   removeEventListener(type: 'abort', listener: () => void): void
 }
 
-/** As `AbortSignal.throwIfAborted`. */
 export function throwIfCancelled({ aborted, reason }: CancelSignal): void {
   if (aborted) throw reason
 }
 
-/** The result of the work, or the reason of the cancellation. The work itself goes on. */
+/** The result of the work, or a rejection with the reason of the cancellation. The work itself continues. */
 export async function unlessCancelled<T>(work: Promise<T>, signal: CancelSignal | undefined): Promise<T> {
   if (!signal) return work
   let abort = () => {}
@@ -30,7 +29,6 @@ export async function unlessCancelled<T>(work: Promise<T>, signal: CancelSignal 
   }
 }
 
-/** A signal and the way to give it, once. */
 export interface Cancellation {
   readonly signal: CancelSignal
   cancel(reason: unknown): void
@@ -41,7 +39,7 @@ export function createCancellation(): Cancellation {
   return { signal, cancel: reason => signal.give(reason) }
 }
 
-/** A class, because there are several of these in every call; and most are never listened to. */
+/** A class, because every call makes several of these and most are never listened to. */
 class GivenOnce implements CancelSignal {
   aborted = false
   reason: unknown = undefined

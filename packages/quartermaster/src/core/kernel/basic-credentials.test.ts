@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { basicCredentials } from './http.ts'
+import { basicCredentials } from './index.ts'
 
 it.each([
   ['http://ada:lovelace@desk.example', 'ada:lovelace'],

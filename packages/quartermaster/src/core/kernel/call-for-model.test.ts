@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { AppError, type ErrorCode, KEPT_META, type Toolbox } from '../../contracts/index.ts'
-import { callForModel } from './model-output.ts'
+import { callForModel } from './index.ts'
 
 /** A toolbox that answers no call. */
 function broken(error: unknown): Toolbox {

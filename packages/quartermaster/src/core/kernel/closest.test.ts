@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { closest } from './text.ts'
+import { closest } from './index.ts'
 
 it.each([
   ['zoe', 'bob', undefined],

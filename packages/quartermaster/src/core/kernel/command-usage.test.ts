@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { CommandDecision, JsonSchema } from '../../contracts/index.ts'
-import { commandUsage, OWN_OPTIONS } from './command-usage.ts'
+import { commandUsage, OWN_OPTIONS } from './index.ts'
 
 const TEXT = { type: 'string' }
 const ID = { type: 'string', maxLength: 128 }

@@ -1,34 +1,31 @@
 import { type CommandDecision, type JsonSchema } from '../../contracts/index.ts'
 import { alternatives, fieldsOf, isSchema, type SchemaField, typeOf, typesAt } from './schema-fields.ts'
 
-/** How a value is written: as it stands, as a number, as one of a few, as JSON, not at all, or several times. */
 type ParameterKind = 'text' | 'number' | 'choice' | 'json' | 'flag' | 'list'
 
-/** A parameter of a tool, as a command line sees it. */
+/** A parameter of a tool as the command line takes it. */
 export interface CommandParameter {
   /** Its name in the tool's input. */
   readonly key: string
   readonly kind: ParameterKind
-  /** The JSON types that are taken, those of its entries for a list; undefined where anything is. */
+  /** The accepted JSON types, for a list those of its entries; undefined where any type is accepted. */
   readonly types: ReadonlySet<string> | undefined
-  /** The values there are, where they are few; those of its entries for a list. */
+  /** All accepted values, where they are few; for a list those of its entries. */
   readonly choices: readonly unknown[] | undefined
   readonly isRequired: boolean
-  /** Whether it is a text of some length rather than a name or an id. */
+  /** A text of some length rather than a name or an id. */
   readonly isProse: boolean
   readonly default: unknown
-  /** In the words of the schema. */
   readonly description: string
 }
 
-/** Ids and names are no longer than this, so a text that may be longer can have blanks in it. */
+/** Ids and names are no longer than this; a text that may be longer can contain blanks. */
 const LONGEST_NAME = 128
 
-/** Whatever is called so is one word, however long it may be. */
+/** Parameters with these names take one word, however long. */
 const ONE_WORD =
   /(^|[^a-z])(path|file|folder|url|uri|id|key|name)$|[a-z](Path|File|Folder|Url|URL|Uri|URI|Id|ID|Key|Name)$/
 
-/** The parameters of an input schema, in its order. */
 export function commandParameters(root: JsonSchema): CommandParameter[] {
   return fieldsOf(root, root).map(field => toParameter(root, field))
 }
@@ -62,7 +59,7 @@ function kindOf(types: ReadonlySet<string> | undefined, choices: readonly unknow
   return only === 'number' ? 'number' : 'json'
 }
 
-/** Only where they are all there is: a schema beside them may allow more. */
+/** Only where they are all accepted values: a schema beside them may accept more. */
 function choicesIn(schemas: readonly JsonSchema[]): unknown[] | undefined {
   const typed = schemas.filter(schema => 'type' in schema || 'enum' in schema || 'const' in schema)
   const values = typed.map(schema => {
@@ -78,14 +75,13 @@ function isLong({ maxLength, format }: JsonSchema): boolean {
   return format === undefined && (typeof maxLength !== 'number' || maxLength > LONGEST_NAME)
 }
 
-/** How a choice is written: as it stands, and a text that another one looks like as JSON. */
+/** A choice as it is typed: plain, or as JSON where a string looks like another choice. */
 export function choiceText(choice: unknown, choices: readonly unknown[]): string {
   const text = String(choice)
   const isAlone = typeof choice !== 'string' || choices.every(one => one === choice || String(one) !== text)
   return isAlone ? text : JSON.stringify(choice)
 }
 
-/** What a command line has to know of a tool. */
 export interface CommandTool {
   readonly name: string
   readonly short: string
@@ -93,38 +89,33 @@ export interface CommandTool {
   readonly inputSchema: JsonSchema
 }
 
-/** A parameter that is written without its name, at its place. */
+/** A positional argument. */
 export interface CommandArgument extends CommandParameter {
-  /** `WORKSPACE_ID`. */
   readonly placeholder: string
-  /** Whether all words that are left are its text. */
+  /** It takes all remaining words. */
   readonly takesRest: boolean
-  /** What it is, with its default. */
   readonly help: string
 }
 
-/** A parameter that is written with its name, in any order. */
 export interface CommandOption extends CommandParameter {
-  /** `case-sensitive`, for `--case-sensitive`; one of kind `flag` also has `--no-case-sensitive`. */
+  /** `case-sensitive`, for `--case-sensitive`; kind `flag` also has `--no-case-sensitive`. */
   readonly name: string
-  /** `N`, for `--limit N`. */
   readonly placeholder: string
   readonly help: string
 }
 
-/** A tool as a command: `quartermaster do` and the words. */
+/** The command line of a tool: `quartermaster do` and these words. */
 export interface CommandUsage {
-  /** The word it stands under. */
   readonly name: string
-  /** What else must be written where several tools share the word: `async`, for `--async`. */
+  /** A flag that tells tools apart that share a word: `async`, for `--async`. */
   readonly flag: string | undefined
-  /** All of it on one line: `note-append <NOTE> <TEXT...> [--heading HEADING]`. */
+  /** On one line: `note-append <NOTE> <TEXT...> [--heading HEADING]`. */
   readonly words: string
   readonly positional: readonly CommandArgument[]
   readonly options: readonly CommandOption[]
 }
 
-/** The options that every command has. A parameter of one of these names has `arg-` before it: `--arg-timeout`. */
+/** Options of every command. A parameter with one of these names gets the prefix `arg-`: `--arg-timeout`. */
 export const OWN_OPTIONS: ReadonlySet<string> = new Set([
   'agent',
   'all',
@@ -140,7 +131,7 @@ export const OWN_OPTIONS: ReadonlySet<string> = new Set([
   'when-disabled',
 ])
 
-/** How a tool's input schema becomes a command line; nothing for a tool that has no command. */
+/** The command line for a tool's input schema, unless the tool has no command. */
 export function commandUsage({ command, inputSchema }: CommandTool): CommandUsage | undefined {
   if ('none' in command) return undefined
   const { name, flag } = command
@@ -155,7 +146,7 @@ export function commandUsage({ command, inputSchema }: CommandTool): CommandUsag
   return { name, flag, words: [...words, ...options.map(optionWords)].join(' '), positional, options }
 }
 
-/** Those the tool names, and else all that are required and one word each; nothing stands behind one that may be left out. */
+/** The parameters that the tool names, or else all required ones that take one word. */
 function atTheirPlaces(
   parameters: readonly CommandParameter[],
   named: readonly string[] | undefined,
@@ -173,7 +164,7 @@ function toArgument(parameter: CommandParameter, isLast: boolean): CommandArgume
   return { ...parameter, placeholder, takesRest: isLast && parameter.isProse, help: helpOf(parameter) }
 }
 
-/** A name that is taken has `arg-` before it until it is free. Whatever begins with `no-` would read as a no to another. */
+/** A name in use gets the prefix `arg-`. So does a name that begins with `no-`, because it would read as a negation. */
 function withNames(parameters: readonly CommandParameter[], flag: string | undefined): CommandOption[] {
   const taken = new Set([...OWN_OPTIONS, ...(flag === undefined ? [] : [flag])])
   return parameters.map((parameter, i) => {
@@ -192,12 +183,12 @@ function placeholderOf({ kind, types }: CommandParameter, name: string): string 
 
 function helpOf(parameter: CommandParameter): string {
   const { description, default: usual, kind } = parameter
-  // What is on unless it is turned off is shown as what turns it off.
+  // A flag that is on by default is shown as its negation.
   const isSaid = usual === undefined || kind === 'flag' || /\bdefaults?\b/i.test(description) || isNothing(usual)
   return [description, isSaid ? '' : `(default: ${JSON.stringify(usual)})`].filter(text => text !== '').join(' ')
 }
 
-/** A default that is the same as leaving it out. */
+/** A default that is the same as no value. */
 function isNothing(value: unknown): boolean {
   return value === false || value === '' || value === null || JSON.stringify(value) === '[]'
 }
@@ -224,7 +215,7 @@ function flagWords(
   return parameter.default === true ? `--no-${name}` : `--${name}`
 }
 
-/** More than this many characters of values are told by the help alone. */
+/** Longer lists of values appear in the help alone. */
 const MOST_VALUES = 60
 
 function valuesOf({ choices }: Pick<CommandParameter, 'choices'>): string | undefined {
@@ -235,7 +226,7 @@ function valuesOf({ choices }: Pick<CommandParameter, 'choices'>): string | unde
   return text !== undefined && text.length <= MOST_VALUES && /^[\w.|-]+$/.test(text) ? text : undefined
 }
 
-/** `caseSensitive` and `case_sensitive` → `case-sensitive`. Letters of all scripts stay what they are. */
+/** `caseSensitive` and `case_sensitive` → `case-sensitive`. */
 function kebab(key: string): string {
   return key
     .normalize('NFC')

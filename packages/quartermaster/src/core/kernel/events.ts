@@ -2,7 +2,7 @@ import { type Events } from '../../contracts/index.ts'
 import { type AccessGuard, accessLooks } from './limits.ts'
 import { type Cancel } from './ports.ts'
 
-/** Announces events to listeners. A listener that throws is reported and stops no other listener. */
+/** Announces events to listeners. An error of one listener is reported and stops no other listener. */
 export interface Emitter {
   emit<K extends keyof Events>(name: K, event: Events[K]): void
   on<K extends keyof Events>(name: K, listener: (event: Events[K]) => void): () => void
@@ -30,7 +30,7 @@ export function createEmitter(options: { onError: (error: unknown, event: string
   }
 }
 
-/** Listeners of one event. An error of one keeps neither the others nor the emitter from going on. */
+/** Listeners of one event. An error of one listener is reported and stops no other listener. */
 export interface Listeners {
   add(listener: () => void): Cancel
   tell(): void
@@ -41,7 +41,7 @@ export function createListeners({ onError }: { onError(error: unknown): void }):
   const all = new Set<{ readonly hear: () => void }>()
   return {
     add(hear) {
-      // The same function may be added twice, and is taken away once for each.
+      // The same function may be added twice, and each removal removes one.
       const entry = { hear }
       all.add(entry)
       return () => void all.delete(entry)
@@ -60,11 +60,11 @@ export function createListeners({ onError }: { onError(error: unknown): void }):
 }
 
 export interface GuardedEventsOptions extends AccessGuard {
-  /** How often a stream that has nothing to say shows that it lives, and it is looked whether it may. */
+  /** Interval of keep-alive signals and access checks on an idle stream. */
   readonly pingMs: number
 }
 
-/** Events as they come, for as long as the follower has access; `undefined` is no event, and shows that the stream lives. */
+/** Passes events on while the follower has access; `undefined` is a keep-alive signal. */
 export async function* guardedEvents<T>(
   events: AsyncIterator<T>,
   { stillAdmitted, ...options }: GuardedEventsOptions,
@@ -73,7 +73,7 @@ export async function* guardedEvents<T>(
   try {
     for (let next = events.next(); ; ) {
       const turn = await Promise.race([next, alarm.rung()])
-      // Before each event: a follower whose access has just ended does not get it.
+      // A follower whose access has just ended must not get the next event.
       await stillAdmitted()
       if (turn === undefined) yield undefined
       else if (turn.done) return
@@ -87,7 +87,6 @@ export async function* guardedEvents<T>(
   }
 }
 
-/** Rings when it is time to look. */
 function createAlarm(looks: Omit<GuardedEventsOptions, 'stillAdmitted'>) {
   let ring: () => void = () => {}
   let isDue = false

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { createFullness } from './limits.ts'
+import { createFullness } from './index.ts'
 
 /** An inbox that takes so many, and how often it was counted. */
 function inboxOf(most: number) {

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { deferred } from '../../testing/deferred.ts'
 import { createFakeClock } from '../../testing/fake-clock.ts'
-import { guardedEvents } from './events.ts'
+import { guardedEvents } from './index.ts'
 
 /** Somebody who follows events that a test makes. */
 function follow() {

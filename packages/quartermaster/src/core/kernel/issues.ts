@@ -1,15 +1,15 @@
 import { type Issue } from '../../contracts/index.ts'
 
-/** What is wrong at one place, as any validator tells it. */
+/** A problem at one place of a value, from any validator. */
 export interface FoundIssue {
   readonly path: readonly PropertyKey[]
   readonly message: string
 }
 
-/** As many as a person reads. A value of a hundred thousand wrong items would otherwise make an answer of many megabytes. */
+/** A value with a hundred thousand wrong items would otherwise make an answer of many megabytes. */
 export const MOST_ISSUES = 20
 
-/** The first issues, at most so many; the last one then says how many were left out, with `others` that are not given. */
+/** The first issues; the last one says how many were left out. `others` counts issues that are not given here. */
 export function fewIssues(issues: readonly FoundIssue[], most: number = MOST_ISSUES, others = 0): Issue[] {
   const all = issues.length + others
   if (all <= most) return issues.map(toIssue)
@@ -22,7 +22,7 @@ function toIssue(issue: FoundIssue): Issue {
   return { path: path.map(key => (typeof key === 'symbol' ? String(key) : key)), message: issuePredicate(issue) }
 }
 
-/** What is wrong with a value, as Zod tells it. Other libraries tell the message alone. */
+/** An issue as Zod reports it. Other libraries report the message alone. */
 interface ToldIssue {
   readonly message: string
   readonly code?: unknown
@@ -35,21 +35,21 @@ interface ToldIssue {
   readonly keys?: readonly string[]
 }
 
-/** Of a name that cannot be one, Zod says only that; why is in what it found before. */
+/** For an invalid key, Zod has the reason in a nested issue. */
 export function issueSentence(issue: { readonly message: string }): string {
   const { code, issues } = issue as ToldIssue
   return (code === 'invalid_key' ? issues?.[0]?.message : undefined) ?? issue.message
 }
 
-/** How the libraries begin their own messages; what an author wrote is left as it is. */
+/** How messages of libraries begin; messages of an author stay as they are. */
 const LIBRARY_TEXT = /^(?:Invalid |Too (?:small|big)\b|Unrecognized key)/
 
-/** Whether a library worded this, and not the author of the schema. */
+/** Whether the message comes from the library and not from the author of the schema. */
 export function isLibraryText({ message }: { readonly message: string }): boolean {
   return LIBRARY_TEXT.test(message) || message === 'Invalid input'
 }
 
-/** An issue behind the name of its field, in the words of every other check: `must be an array, not a string`. */
+/** The predicate of a sentence about a field, in the words of every other check: `must be an array, not a string`. */
 export function issuePredicate(issue: { readonly message: string }): string {
   const told = issue as ToldIssue
   if (!isLibraryText(told)) return issueSentence(issue)

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { atOnce, jsonInSteps } from './json-steps.ts'
+import { atOnce, jsonInSteps } from './index.ts'
 
 const LIMITS = { maxJsonDepth: 64, maxJsonValues: 100_000, maxJsonMembers: 20_000 }
 const parsed = (text: string) => atOnce(jsonInSteps(text, LIMITS))

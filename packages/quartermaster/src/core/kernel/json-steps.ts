@@ -10,15 +10,14 @@ import {
 } from './json.ts'
 import type { Clock } from './ports.ts'
 
-/** Work that can be interrupted between its steps; what it yields on the way is of no interest. */
+/** Interruptible work; the yielded values are ignored. */
 export type Steps<T> = Generator<unknown, T>
 
-/** How long others may have to wait. */
+/** How long one piece of work may hold the event loop. */
 const TURN_MS = 5
 
-/** Turns of the event loop, for work that may take long. */
+/** Shares the event loop while long work runs. */
 export interface Turns {
-  /** Does the work, and lets everybody else have their turn meanwhile. */
   take<T>(steps: Steps<T>): Promise<T>
 }
 
@@ -37,12 +36,12 @@ export function createTurns(clock: Pick<Clock, 'now' | 'breathe'>): Turns {
   }
 }
 
-/** One piece of work in turns of its own. */
+/** Runs one piece of work and yields to the event loop in between. */
 export function inTurns<T>(steps: Steps<T>, clock: Pick<Clock, 'now' | 'breathe'>): Promise<T> {
   return createTurns(clock).take(steps)
 }
 
-/** Does it without a pause. */
+/** Runs the steps without a pause. */
 export function atOnce<T>(steps: Steps<T>): T {
   for (;;) {
     const step = steps.next()
@@ -50,19 +49,19 @@ export function atOnce<T>(steps: Steps<T>): T {
   }
 }
 
-/** As much of a text as is parsed in one go: that takes a fraction of a millisecond. */
+/** Text parsed in one go, in a fraction of a millisecond. */
 const PIECE = 64 * 1024
-/** As many characters are looked at between two steps. */
+/** Characters scanned between two steps. */
 const LOOKS = 16_384
 
 interface StepLimits extends JsonLimits {
-  /** How many members one object may have: its keys cannot be listed in steps. */
+  /** The most members of one object: keys cannot be listed in steps. */
   readonly maxJsonMembers: number
 }
 
 /**
- * Parses a long JSON text so that others can have their turn meanwhile: what is short in it is left to the engine, and only what
- * is longer is put together here. Throws what the engine throws for a text that is no JSON, and a `RangeError` beyond the limits.
+ * Parses a long JSON text and yields in between. Short parts are left to `JSON.parse`, and only long lists and objects are put
+ * together here. Throws what `JSON.parse` throws, and a `RangeError` beyond the limits.
  */
 export function* jsonInSteps(text: string, limits: StepLimits): Steps<unknown> {
   const { maxJsonDepth, maxJsonValues, maxJsonMembers } = limits
@@ -93,7 +92,7 @@ export function* jsonInSteps(text: string, limits: StepLimits): Steps<unknown> {
       const container = open.pop()
       if (!container || container.isList !== (code === CLOSE_BRACKET))
         throw new SyntaxError('A bracket is not its own.')
-      // Whatever holds it is parsed with it.
+      // It is parsed with the container around it.
       if (at - container.start < PIECE && open.length > 0) continue
       const built = { start: container.start, end: at + 1, value: yield* build(text, container, at) }
       const holder = open.at(-1)
@@ -109,13 +108,13 @@ export function* jsonInSteps(text: string, limits: StepLimits): Steps<unknown> {
   return root.value
 }
 
-/** A list or an object that was begun. */
+/** An open list or object. */
 interface Container {
   readonly start: number
   readonly isList: boolean
-  /** Where its elements part. */
+  /** Positions of its commas. */
   readonly commas: number[]
-  /** Those of its elements that are long, in their order. */
+  /** Its long elements, in their order. */
   readonly built: Built[]
 }
 
@@ -125,7 +124,7 @@ interface Built {
   readonly value: unknown
 }
 
-/** Where the string that goes on here ends; below nothing where that was not found yet, and is looked for from there on. */
+/** The end of a string; negative where to continue the search in the next step. */
 function endOfString(text: string, from: number): number {
   const most = Math.min(text.length, from + LOOKS)
   let at = from
@@ -144,7 +143,7 @@ function* build(text: string, { start, isList, commas, built }: Container, end: 
   let from = start + 1
   const takeShort = (to: number) => {
     const piece = text.slice(from, to)
-    // Nothing between two commas, or behind the last, is no element; only nothing at all is an empty container.
+    // Nothing between two commas, or behind the last, is an error; only an empty container has no element.
     if (commas.length > 0 && piece.trim() === '') throw new SyntaxError('An element is missing.')
     if (isList) for (const item of JSON.parse(`[${piece}]`) as unknown[]) list.push(item)
     else for (const [key, value] of Object.entries(JSON.parse(`{${piece}}`))) put(record, key, value)
@@ -171,13 +170,12 @@ function* build(text: string, { start, isList, commas, built }: Container, end: 
   return isList ? list : record
 }
 
-/** As the parser does it: `__proto__` is a key like any other. */
+/** Like `JSON.parse`: `__proto__` is an ordinary key. */
 function put(record: Record<string, unknown>, key: string, value: unknown): void {
   if (key !== '__proto__') record[key] = value
   else Object.defineProperty(record, key, { value, writable: true, enumerable: true, configurable: true })
 }
 
-/** Of `"key":`. */
 function keyIn(head: string): string {
   const [key, ...more] = Object.keys(JSON.parse(`{${head}null}`))
   if (key === undefined || more.length > 0) throw new SyntaxError('A value has no key.')
@@ -188,30 +186,28 @@ function refuseWords(...spaces: readonly string[]): void {
   if (spaces.some(one => /[^ \t\n\r]/.test(one))) throw new SyntaxError('There is something beside a value.')
 }
 
-/** `\u001f`: what JSON writes for a character that cannot stand there as it is. */
+/** `\u001f`: the longest spelling of a character in JSON. */
 const MOST_PER_CHARACTER = 6
-/** A number, `false`, `null`. */
 const MOST_PER_LEAF = 25
 /** The quotes of a key, its colon and its comma. */
 const SIGNS_PER_KEY = 4
-/** As much as is written in one go, counted at its most: that takes a millisecond or two. */
+/** Text written in one go, in a millisecond or two. */
 const TEXT_PIECE = 256 * 1024
-/** The characters of a text that are as much. */
 const SLICE = Math.floor(TEXT_PIECE / MOST_PER_CHARACTER)
-/** The engine cannot write what nests deeper either; without an end, what holds itself would have none. */
+/** `JSON.stringify` cannot write deeper values either, and a cycle would never end. */
 const MOST_LEVELS = 10_000
 
-/** As many bytes as a value can take as JSON at most; counting ends soon after the limit. */
+/** An upper bound of the bytes of a value as JSON. Counting stops soon after the limit. */
 export function mostJsonBytes(value: unknown, limit: number): number {
   if (!isContainer(value)) return mostLeafBytes(value)
   let bytes = 2
   if (Array.isArray(value)) {
-    // By number: the keys of a long list are as many texts.
+    // By index: listing the keys of a long array would make as many strings.
     for (let i = 0; i < value.length && bytes <= limit; i++) bytes += 1 + mostJsonBytes(value[i], limit - bytes)
     return bytes
   }
   const keys = Object.keys(value)
-  // Before anything in it is asked for its keys: that takes as long as to count them.
+  // Before anything in it is asked for its keys, which takes as long as counting them.
   bytes += keys.length * SIGNS_PER_KEY
   for (const key of keys) {
     if (bytes > limit) break
@@ -227,14 +223,14 @@ function mostLeafBytes(value: unknown): number {
 
 type OpenContainer = Record<string | number, unknown>
 
-/** Whether what is in it can be written one by one. */
+/** A list or object whose items can be written one by one. */
 function isContainer(value: unknown): value is OpenContainer {
   return typeof value === 'object' && value !== null && !('toJSON' in value)
 }
 
 /**
- * Writes a long value as JSON so that others can have their turn meanwhile: what is short in it is left to the engine. Everything
- * is looked at once: a list or an object counts as short until what is in it turns out to be long, and only then it is begun.
+ * Writes a long value as JSON and yields in between. Short parts are left to `JSON.stringify`: a list or object counts as short
+ * until its content turns out to be long.
  */
 export function* jsonTextInSteps(value: unknown): Steps<string> {
   const done: string[] = []
@@ -248,7 +244,7 @@ export function* jsonTextInSteps(value: unknown): Steps<string> {
   let begun = 0
   let looked = 0
 
-  /** Writes all that comes before the present item. */
+  /** Writes everything before the present item. */
   function* catchUp(): Steps<void> {
     for (; begun < levels.length; begun++) {
       const holder = levels[begun - 1]
@@ -260,7 +256,7 @@ export function* jsonTextInSteps(value: unknown): Steps<string> {
     looked = LOOKS
   }
 
-  /** As much as the present item takes, where it is known now. */
+  /** The size of the present item, unless it is a container. */
   function look(level: Level): number | undefined {
     const item = level.value[keyAt(level)]
     if (!isContainer(item)) return mostLeafBytes(item)
@@ -270,7 +266,7 @@ export function* jsonTextInSteps(value: unknown): Steps<string> {
     return undefined
   }
 
-  /** As much as it takes in what holds it, where it is not written yet. */
+  /** The size of a finished container, unless it is written already. */
   function leave(level: Level): number | undefined {
     levels.pop()
     if (begun <= levels.length) return level.bytes
@@ -301,7 +297,7 @@ export function* jsonTextInSteps(value: unknown): Steps<string> {
     }
     if (++looked < LOOKS) continue
     looked = 0
-    // Here, so that only few have to be put together in one go at the end.
+    // Joined here, so that few texts are left to join at the end.
     done.push(texts.splice(0).join(''))
     yield
   }
@@ -309,17 +305,15 @@ export function* jsonTextInSteps(value: unknown): Steps<string> {
   return text === '' ? JSON.stringify(value) : text
 }
 
-/** A list or an object on the way to the present item. */
+/** A list or an object on the path to the present item. */
 interface Level {
   readonly value: OpenContainer
-  /** Of an object. */
   readonly keys: readonly string[] | undefined
   readonly count: number
-  /** The present item. */
   at: number
-  /** Those from here on wait to be written together. */
+  /** Items from here on wait to be written together. */
   from: number
-  /** As much as they take at most. */
+  /** Upper bound of their size. */
   bytes: number
   hasText: boolean
 }
@@ -345,13 +339,13 @@ function writeWaiting(level: Level, texts: string[]): void {
   if (from === at) return
   const some = keys ? picked(value, keys.slice(from, at)) : (value as unknown as unknown[]).slice(from, at)
   const text = JSON.stringify(some).slice(1, -1)
-  // Of an object whose values cannot be written nothing is.
+  // An object with no writable value.
   if (text === '') return
   texts.push(level.hasText ? ',' : '', text)
   level.hasText = true
 }
 
-/** What comes before the value of the present item. */
+/** Writes what comes before the value of the present item. */
 function writeHead(level: Level, texts: string[]): void {
   writeWaiting(level, texts)
   texts.push(level.hasText ? ',' : '', level.keys ? `${JSON.stringify(keyAt(level))}:` : '')
@@ -368,7 +362,7 @@ function* writeText(text: string, texts: string[]): Steps<void> {
   texts.push('"')
 }
 
-/** Not between the two halves of a character: half of one is written in another way. */
+/** Not between the halves of a surrogate pair, because a lone half is escaped. */
 function endOfSlice(text: string, from: number): number {
   const to = from + SLICE
   if (to >= text.length) return text.length
@@ -377,7 +371,7 @@ function endOfSlice(text: string, from: number): number {
 }
 
 function picked(value: OpenContainer, keys: readonly string[]): OpenContainer {
-  // Without a prototype, so that `__proto__` is a key like any other.
+  // Without a prototype, so that `__proto__` is an ordinary key.
   const some: OpenContainer = Object.create(null)
   for (const key of keys) some[key] = value[key]
   return some

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { atOnce, jsonTextInSteps, mostJsonBytes } from './json-steps.ts'
+import { atOnce, jsonTextInSteps, mostJsonBytes } from './index.ts'
 
 const LONG = 'ä"\\\u001f '.repeat(20_000)
 /** At whatever place it is taken apart, there is a half of a character that has its other half, or none. */

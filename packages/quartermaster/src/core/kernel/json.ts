@@ -1,19 +1,15 @@
 import { AppError } from '../../contracts/index.ts'
 
-/** Whether it is an object with members of its own, and no list. */
 export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/**
- * JSON with sorted keys, so that equal values have equal texts and equal digests.
- * What JSON cannot say (undefined, functions) is left out as `JSON.stringify` does.
- */
+/** JSON with sorted keys, so that equal values have equal texts and digests. Leaves out what `JSON.stringify` leaves out. */
 export function canonicalJson(value: unknown): string {
   return write(value) ?? 'null'
 }
 
-/** Written out by hand: `JSON.stringify` with a replacer takes eight times as long, and every call is digested. */
+/** By hand: `JSON.stringify` with a replacer takes eight times as long, and every call is digested. */
 function write(value: unknown): string | undefined {
   if (typeof value === 'string') return quote(value)
   if (typeof value !== 'object' || value === null) return JSON.stringify(value)
@@ -27,7 +23,7 @@ function write(value: unknown): string | undefined {
   return `{${text}}`
 }
 
-/** Short texts without anything to escape, as most are, are done before `JSON.stringify` has begun. */
+/** Most texts are short and need no escape; for them this is faster than `JSON.stringify`. */
 function quote(text: string): string {
   if (text.length > MOST_LOOKED_AT) return JSON.stringify(text)
   for (let i = 0; i < text.length; i++) {
@@ -39,29 +35,25 @@ function quote(text: string): string {
 
 const MOST_LOOKED_AT = 64
 
-/** Most arguments come in their order, or there is but one: to look is cheaper than to sort. */
+/** Checking is cheaper than sorting, and most arguments are in order. */
 function sortedKeys(value: object): string[] {
   const keys = Object.keys(value)
   for (let i = 1; i < keys.length; i++) if ((keys[i - 1] as string) > (keys[i] as string)) return keys.sort()
   return keys
 }
 
-/** How large the structure of a foreign JSON text may be, whatever its size in bytes. */
 export interface JsonLimits {
-  /** How deep it may nest; real inputs stay under ten, and recursive code behind us must not run out of stack. */
+  /** Real inputs stay under ten; recursive code must not run out of stack. */
   readonly maxJsonDepth: number
-  /** How many values it may have: each costs many times its bytes once it is parsed. */
+  /** Each value costs many times its bytes once it is parsed. */
   readonly maxJsonValues: number
 }
 
-/**
- * Parses JSON that a stranger sent. The structure is counted before anything is built from it: four megabytes of
- * opening brackets would otherwise become hundreds.
- */
+/** Parses untrusted JSON. The structure is counted first: four megabytes of opening brackets would otherwise become hundreds. */
 export function parseBoundedJson(text: string, limits: JsonLimits): unknown {
   refuseLargeStructure(text, limits)
   const value = parseJson(text)
-  // Only such a text can hold the key; a backslash may spell it.
+  // Only such a text can have the key; an escape may spell it.
   if (text.includes('__proto__') || text.includes('\\u')) refusePrototypeKeys(value)
   return value
 }
@@ -71,14 +63,13 @@ function refuseLargeStructure(text: string, limits: JsonLimits): void {
   if (excess) throw tooLarge(excess)
 }
 
-/** What is beyond the limits. */
 export interface JsonExcess {
   /** `nests deeper than 64 levels`. */
   readonly what: string
   readonly limit: number
 }
 
-/** What of a JSON text is beyond the limits, if anything is. Nothing is built from it. */
+/** The limit that a JSON text exceeds, if any. Nothing is parsed. */
 export function jsonExcess(text: string, { maxJsonDepth, maxJsonValues }: JsonLimits): JsonExcess | undefined {
   let depth = 0
   let values = 1
@@ -95,7 +86,7 @@ export function jsonExcess(text: string, { maxJsonDepth, maxJsonValues }: JsonLi
   return undefined
 }
 
-/** Where the string that begins here ends; past the text where it does not, which the parser will say. */
+/** The closing quote, or the end of the text. */
 function endOfString(text: string, start: number): number {
   for (let at = start + 1; at < text.length; at++) {
     const code = text.charCodeAt(at)
@@ -129,7 +120,7 @@ function tooLarge({ what, limit }: JsonExcess): AppError {
   return new AppError('LIMIT_EXCEEDED', `The request body ${what}. Send less at once.`, { details: { limit } })
 }
 
-/** What is wrong with a text that is to be JSON, by the word that the parser has for it. */
+/** A sentence for an error code of jsonc-parser. */
 export function jsonFault(code: string): string {
   return FAULTS[code] ?? 'This is not JSON.'
 }
@@ -152,7 +143,7 @@ const FAULTS: Readonly<Record<string, string>> = {
   InvalidCharacter: 'This text has a control character; write it with "\\".',
 }
 
-// The signs that JSON is made of, as `charCodeAt` has them.
+// Character codes of JSON's punctuation.
 export const QUOTE = 34
 export const COMMA = 44
 export const OPEN_BRACKET = 91
@@ -161,7 +152,7 @@ export const CLOSE_BRACKET = 93
 export const OPEN_BRACE = 123
 export const CLOSE_BRACE = 125
 
-/** What a tool is called with: nothing at all is an empty object, and what is no object is refused in the same words everywhere. */
+/** The input of a call as an object: nothing becomes an empty object, and anything but an object is refused. */
 export function inputObject(tool: string, input: unknown): Record<string, unknown> {
   const given = input ?? {}
   if (typeof given === 'object' && !Array.isArray(given)) return given as Record<string, unknown>
@@ -171,19 +162,19 @@ export function inputObject(tool: string, input: unknown): Record<string, unknow
   })
 }
 
-/** Deeper than a wire carries it. What stands below is left to the call path as it is: a program must not run out of stack here. */
+/** Deeper than any transport carries. Deeper values stay as they are, so that this does not run out of stack. */
 const MAX_DEPTH = 100
 
 /**
- * What of an input a wire would carry: a field that is `undefined` is not there. Programs write optional fields like that, and a
- * tool is not to refuse in one process what it takes from another. The same value where there is no such field.
+ * The input as a transport would carry it, without `undefined` fields, so that a tool accepts in-process what it accepts from
+ * elsewhere. The same object where it has no such field.
  */
 export function withoutUndefined(value: unknown): unknown {
   return cleared(value, { known: new Map(), depth: 0 })
 }
 
 interface Place {
-  /** What was made of each object so far. One that is not done yet stands for itself: a cycle is for others to refuse. */
+  /** Results by object. An object in progress maps to itself: cycles are refused elsewhere. */
   readonly known: Map<object, unknown>
   readonly depth: number
 }
@@ -209,7 +200,7 @@ function clearedObject(value: object, place: Place): unknown {
   return Object.fromEntries(entries.filter(([, one]) => one !== undefined))
 }
 
-/** The same list with its items cleared, or nothing where none of them has to be. */
+/** The cleared items, or nothing where none changed. */
 function replaced(items: readonly unknown[], place: Place): unknown[] | undefined {
   const next = items.map(item => cleared(item, place))
   return next.some((item, at) => item !== items[at]) ? next : undefined

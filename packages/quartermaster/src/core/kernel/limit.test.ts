@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { createLimit } from './limits.ts'
+import { createLimit } from './index.ts'
 
 it('never runs more tasks than it has slots, and gives a slot back when a task fails', async () => {
   const limit = createLimit(2)

@@ -2,21 +2,21 @@ import { AppError, isAppError } from '../../contracts/index.ts'
 import { type CancelSignal, createCancellation } from './abort.ts'
 import type { Cancel, Clock } from './ports.ts'
 
-/** Counts how often each key comes, so that one cannot come all the time. */
+/** Limits how often each key may do something. */
 export interface RateLimit {
-  /** Takes one turn. Throws `RATE_LIMITED` with the time to wait when there is none left. */
+  /** Throws `RATE_LIMITED` with the time to wait when the key has no turn left. */
   take(key: string): void
 }
 
 export interface RateLimitOptions {
   readonly clock: Pick<Clock, 'now'>
-  /** So many turns come back in a minute, and as many can be saved up. */
+  /** Turns that come back in a minute, and the most that can be saved up. */
   readonly perMinute: number
-  /** What there are too many of: `requests`. */
+  /** For the message: `requests`. */
   readonly what: string
 }
 
-/** Keys that have all their turns again need no place; they are looked for when there are this many. */
+/** With this many keys, those that have all their turns again are dropped. */
 const MANY = 10_000
 
 export function createRateLimit({ clock, perMinute, what }: RateLimitOptions): RateLimit {
@@ -55,13 +55,12 @@ interface FullnessOptions<T> {
   readonly count: (place: T) => Promise<number>
 }
 
-/** The most keys that are remembered; with more, counting starts again. */
+/** With more keys, counting starts over. */
 const MOST_KNOWN = 10_000
 
 /**
- * Whether a place takes no more. To count thousands of rows for each would cost more than what is put there, so that it is
- * counted seldom: in between as many are let in as are half of what was free, which leaves the other half to another process
- * that does the same.
+ * Tells whether a container is full without counting its rows each time. Between two counts it admits half of what was free,
+ * which leaves the other half to another process that does the same.
  */
 export function createFullness<T>({ most, keyOf, count }: FullnessOptions<T>): (place: T) => Promise<boolean> {
   const free = new Map<string, number>()
@@ -82,15 +81,13 @@ export function createFullness<T>({ most, keyOf, count }: FullnessOptions<T>): (
 /** Notices that an admitted client has lost its access. */
 export interface AccessGuard {
   readonly clock: Pick<Clock, 'after'>
-  /** How often it is looked by itself: not everything is heard of. */
+  /** Interval of checks: not every change is announced. */
   readonly pingMs: number
-  /** Throws when the access has ended. */
   stillAdmitted(): Promise<unknown>
-  /** Calls back when the access may have ended. */
   onAccessChange(look: () => void): Cancel
 }
 
-/** Calls back every so often, and when the access may have ended: then it is time to check. */
+/** Calls back at an interval and on each change of access: time to check. */
 export function accessLooks(
   { clock, pingMs, onAccessChange }: Omit<AccessGuard, 'stillAdmitted'>,
   due: () => void,
@@ -110,12 +107,12 @@ export function accessLooks(
   }
 }
 
-/** Checks now and whenever it is time to. Reports that the access has ended, and why. */
+/** Checks now, at an interval and on each change of access. Reports when and why the access has ended. */
 export function watchAccess(guard: AccessGuard, onRefused: (error: unknown) => void): Cancel {
-  // A check that failed has found nothing, and is no reason to refuse a client.
+  // A check that failed for another reason says nothing about the access.
   const look = () => void guard.stillAdmitted().catch(error => isRefused(error) && onRefused(error))
   const stop = accessLooks(guard, look)
-  // It may have ended since this one was let in.
+  // The access may have ended since the client was admitted.
   look()
   return stop
 }
@@ -124,7 +121,7 @@ function isRefused(error: unknown): boolean {
   return isAppError(error) && ['unauthenticated', 'denied', 'notFound'].includes(error.kind)
 }
 
-/** Runs tasks, at most so many at a time, in the order they came. */
+/** Runs tasks in order, with a maximum at a time. */
 export type Limit = <T>(task: () => Promise<T>) => Promise<T>
 
 export function createLimit(slots: number): Limit {
@@ -136,7 +133,7 @@ export function createLimit(slots: number): Limit {
     try {
       return await task()
     } finally {
-      // A place is handed on rather than given back, so that a newcomer cannot take it first.
+      // The slot is passed on directly, so that a newcomer cannot take it first.
       const next = waiting.shift()
       if (next) next()
       else free++
@@ -144,9 +141,9 @@ export function createLimit(slots: number): Limit {
   }
 }
 
-/** Counts what each credential has under way, so that one cannot take everything. */
+/** Limits concurrent work for each credential. */
 export interface InFlight {
-  /** Takes a place and answers how to give it back, which is safe to do twice. Throws `RATE_LIMITED` when there is none. */
+  /** Returns the function that releases the slot, which is safe to call twice. Throws `RATE_LIMITED` when there is none. */
   enter(key: string): () => void
   hasPlace(key: string): boolean
   count(): number
@@ -188,14 +185,14 @@ export function createInFlight({ most, what }: { most: number; what: string }): 
 }
 
 export interface WhileAdmittedOptions extends AccessGuard {
-  /** Given when the client has gone. */
+  /** Aborts when the client has disconnected. */
   readonly gone: CancelSignal
 }
 
 /**
- * Does the work of an admitted client. The signal that the work gets aborts when the client has gone, and when its access has
- * ended: then this throws why, and the result is dropped. Only work that listens to the signal can wait for
- * something, so access is watched only then: work that is done at once costs nothing more.
+ * Runs the work of an admitted client. The signal given to the work aborts when the client disconnects or loses its access;
+ * then this throws the reason and the result is dropped. Access is watched only once the work listens to the signal, so work
+ * that never waits costs nothing more.
  */
 export async function whileAdmitted<T>(
   options: WhileAdmittedOptions,
@@ -204,7 +201,7 @@ export async function whileAdmitted<T>(
   const watch = createWatch(options)
   try {
     const [outcome] = await Promise.allSettled([work(watch.signal)])
-    // Also where it has failed: a client whose access ended is told that, and not the result.
+    // Also after a failure: a client whose access ended gets that error and no other.
     await watch.confirm()
     if (outcome.status === 'rejected') throw outcome.reason
     return outcome.value
@@ -229,7 +226,7 @@ function createWatch({ gone, ...guard }: WhileAdmittedOptions) {
     if (isLinked) return
     isLinked = true
     gone.addEventListener('abort', () => cancel(gone.reason))
-    // A stream that begins when the work is over is watched by its sender.
+    // A stream that begins after the work is watched by its sender.
     if (!isOver && !gone.aborted) stopLooking = watchAccess(guard, refuse)
   }
 
@@ -249,7 +246,7 @@ function createWatch({ gone, ...guard }: WhileAdmittedOptions) {
 
   return {
     signal: watched,
-    /** Checked last: an event that ended the access may not have been handled yet, and nothing is sent unless the access is sure. */
+    /** Checked last: the event that ended the access may not have been handled yet. */
     async confirm(): Promise<void> {
       if (stopLooking && !gone.aborted) await guard.stillAdmitted().catch(refuse)
       if (refusal !== undefined) throw refusal
@@ -261,23 +258,22 @@ function createWatch({ gone, ...guard }: WhileAdmittedOptions) {
   }
 }
 
-/** Work that is done now and again, one round after the other. */
+/** Periodic work, one round after the other. */
 export interface Rounds {
-  /** Begins with the first one. */
   start(): void
-  /** No other begins. Resolves when the one that is under way is done. */
+  /** Starts no other round. Resolves when the current one is done. */
   stop(): Promise<void>
   isStopped(): boolean
 }
 
 export interface RoundsOptions {
   readonly clock: Pick<Clock, 'after'>
-  /** How long it rests between two. */
+  /** The pause between two rounds. */
   readonly everyMs: number
-  /** Whether a round is this process's to do; always when absent. */
+  /** Whether this process does the round; always when absent. */
   readonly isOurs?: (() => boolean) | undefined
   work(): Promise<unknown>
-  /** A round that fails is followed by the next. */
+  /** The next round follows all the same. */
   onError(error: unknown): void
 }
 
@@ -303,7 +299,7 @@ export function createRounds({ clock, everyMs, isOurs = () => true, work, onErro
   }
 }
 
-/** Makes something once for all callers. A failure is tried again by the next caller. */
+/** Makes something once for all callers. After a failure the next caller tries again. */
 export function remembered<T>(make: () => Promise<T>): () => Promise<T> {
   let made: Promise<T> | undefined
   return () => {
@@ -315,16 +311,15 @@ export function remembered<T>(make: () => Promise<T>): () => Promise<T> {
   }
 }
 
-/** How a stream that ends again and again is opened again. */
 export interface ReopeningLimits {
   readonly firstMs: number
   readonly longestMs: number
 }
 
-/** What was open for as long as this has worked; what ended sooner is tried ever more rarely, as if it had never opened. */
+/** A stream that was open for so long has worked, and the delay starts over. */
 const WORKED_MS = 1_000
 
-/** How long to wait before it is opened once more, by how often it has ended soon after it was begun. */
+/** The delay before a stream is opened again; it doubles while streams end soon after they began. */
 export function reopening({ firstMs, longestMs }: ReopeningLimits): (lastedMs: number) => number {
   let tries = 0
   return lastedMs => {

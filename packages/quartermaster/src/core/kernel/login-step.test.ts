@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { commandOf, hasLoginStep, loginStep, loginStepIn, neededLogin, withoutLoginStep } from './upstream-names.ts'
+import { commandOf, hasLoginStep, loginStep, loginStepIn, neededLogin, withoutLoginStep } from './index.ts'
 
 it.each([undefined, 'bob'])('finds the login that helps at the end of a reason, and what stands before: %s', agent => {
   const step = loginStep('notes', agent)

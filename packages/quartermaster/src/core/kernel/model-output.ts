@@ -42,13 +42,13 @@ const OTHERWISE: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   },
 }
 
-/** A message that says itself what to do: a question, or a sentence that begins with what to do. */
+/** A message that contains its own advice: a question, or a sentence that begins with an imperative. */
 const ADVICE =
   /(?:^|[.!?:;] )(?:Did you mean|Ask|Begin|Call|Change|Check|Choose|Come back|Correct|Do not|Find|Give|Leave|List|Look|Make|Name|Nothing to do|Put|Read|Repeat|Run|Say|Search|See|Send|Shorten|Start|Take|Tell|Try|Use|Wait|Write)\b/
 
-/** An error as a model reads it: its code, what went wrong, and what to do next, which is said once. */
+/** An error for a model: its code, what went wrong, and what to do next, said once. */
 export function modelText({ code, message, kind, retry }: ErrorBody): string {
-  // What may have happened says itself what to look at; "try again later" after it would have it happen twice.
+  // A message about an unknown outcome says what to check first; "try again" after it would repeat the change.
   const next = retry === 'verifyFirst' || ADVICE.test(message) ? undefined : nextStep(kind, retry)
   return next === undefined ? `${code}: ${message}` : `${code}: ${sentence(message)} ${next}`
 }
@@ -57,14 +57,14 @@ function nextStep(kind: string, retry: string): string | undefined {
   return OTHERWISE[retry]?.[kind] ?? NEXT_STEP[kind as ErrorKind]
 }
 
-/** What a model is handed of a result: words, or a file with its kind. Every runtime has a shape for both. */
+/** A piece of a result for a model. Every runtime has a shape for both kinds. */
 export type ModelPiece =
   | { readonly kind: 'text'; readonly text: string }
   | { readonly kind: 'file'; readonly mimeType: string; readonly data: string; readonly name: string | undefined }
 
 /**
- * A result in the pieces that a model can take, in their order. The structured content stands for itself where nothing else is
- * there. A file of a kind that is not taken where it goes is named in words: sent all the same, it would fail the whole request.
+ * A result as pieces for a model. The structured content is used where there is no other. A file of a type that the receiver
+ * does not take is replaced by its name, because sending it would fail the whole request.
  */
 export function modelPieces(
   { content, structuredContent }: ToolResult,
@@ -74,13 +74,13 @@ export function modelPieces(
   return structuredContent === undefined ? [] : [textPiece(JSON.stringify(structuredContent))]
 }
 
-/** The words of a result, for clients that take only text. */
+/** The text of a result, for clients that take only text. */
 export function modelWords(result: ToolResult): string {
   const words = modelPieces(result, () => false).map(piece => (piece.kind === 'text' ? piece.text : ''))
   return words.join('\n')
 }
 
-/** The pictures that models see, also those of upstreams. */
+/** Picture types that models accept. */
 export function isSeenPicture(mimeType: string): boolean {
   return /^image\/(png|jpeg|gif|webp)$/.test(mimeType)
 }
@@ -94,7 +94,6 @@ function named(piece: ModelPiece): ModelPiece {
   return textPiece(`[${piece.mimeType}${piece.name === undefined ? '' : ` ${piece.name}`}]`)
 }
 
-/** An unknown kind is shown as it came. */
 function pieceOf(given: ContentBlock): ModelPiece {
   const { success, data: block } = ContentBlock.safeParse(given)
   if (!success) return unknownPiece(given)
@@ -122,7 +121,7 @@ function resourcePiece({ uri, text, blob = '', mimeType: given = UNKNOWN_TYPE }:
   return text === undefined ? { kind: 'file', mimeType, data: blob, name: fileName(uri, mimeType) } : textPiece(text)
 }
 
-/** A kind as everybody compares it: `Image/JPG; q=1` is `image/jpeg`. */
+/** A normalised media type: `Image/JPG; q=1` is `image/jpeg`. */
 function plainType(mimeType: string): string {
   const type = mimeType
     .replace(/;[^]*$/, '')
@@ -131,7 +130,7 @@ function plainType(mimeType: string): string {
   return type === 'image/jpg' ? 'image/jpeg' : type
 }
 
-/** The last part of an address. Those who read the kind of a file from its name find it there. */
+/** The last part of an address, with an extension, because some runtimes read the type from it. */
 function fileName(uri: string, mimeType: string): string {
   const path = uri.replace(/[?#].*$/, '').replace(/[/:]+$/, '')
   const last = decoded(path.slice(path.search(/[^/:\\]*$/)))
@@ -157,7 +156,7 @@ function decoded(text: string): string {
   try {
     return decodeURIComponent(text)
   } catch {
-    // A percent sign that means itself.
+    // A literal percent sign.
     return text
   }
 }
@@ -170,7 +169,7 @@ function textPiece(text: string): ModelPiece {
   return { kind: 'text', text }
 }
 
-/** What of a piece of content is no text: base64 of a picture, a sound, a file. */
+/** Base64 content of a picture, a sound or a file. */
 export interface BinaryContent {
   readonly data: string
   readonly mimeType: string
@@ -179,8 +178,8 @@ export interface BinaryContent {
 type Fields = Readonly<Record<string, unknown>>
 
 /**
- * What is no text in a piece of content, by the shapes of MCP; nothing where all of it is. By its fields and not by its type, so
- * that kinds which come later are seen as well.
+ * The binary part of a content block, if it has any. Decided by fields and not by `type`, so that later types are found as
+ * well.
  */
 export function binaryIn(piece: object): BinaryContent | undefined {
   const { type, data, blob, mimeType, resource } = piece as Fields
@@ -189,7 +188,7 @@ export function binaryIn(piece: object): BinaryContent | undefined {
   return isFields(resource) ? blobIn(resource.blob, resource.mimeType) : blobIn(blob, mimeType)
 }
 
-/** The same piece with nothing in its place. */
+/** The block with empty binary data. */
 export function withoutBinary<T extends object>(piece: T): T {
   const { data, resource } = piece as Fields
   if (typeof data === 'string') return { ...piece, data: '' }
@@ -211,9 +210,8 @@ interface ModelCall extends ToolboxCallOptions {
 }
 
 /**
- * A call that a model makes through tools which a framework was handed earlier. Whatever came of it is an answer for the model,
- * also that the tool has gone or that no question can be answered: thrown, it would end the whole run of the agent, beside other calls that
- * have their answers. Only a caller that has cancelled it waits for none.
+ * A call of a model through tools that a framework was given earlier. Any error becomes a result for the model: thrown, it
+ * would end the whole run of the agent, other calls included. Only a cancelled call throws.
  */
 export async function callForModel(toolbox: Toolbox, { name, input, ...options }: ModelCall): Promise<ToolResult> {
   try {
@@ -225,8 +223,8 @@ export async function callForModel(toolbox: Toolbox, { name, input, ...options }
 }
 
 /**
- * An error as a result that the model can read and a program can recognise. `isBare` leaves the structure out: some clients
- * hold it against what the tool promises, even where it is an error, and then the model sees neither.
+ * An error as a result for models and programs. `isBare` leaves out the structure: some clients check it against the tool's
+ * output schema even for an error, and then show neither.
  */
 export function errorResult(error: AppError, { isBare = false }: { isBare?: boolean } = {}): ToolResult {
   const facts = { ...error.toJSON() }
@@ -238,19 +236,19 @@ export function errorResult(error: AppError, { isBare = false }: { isBare?: bool
   }
 }
 
-/** What a tool said that ran, and whose result is an error for something else in it. */
+/** The content of a tool that ran, where the result is an error for another reason. */
 function saidBeside({ code, details }: AppError): ToolResult['content'] {
   const isOfResult = code === 'OUTPUT_INVALID' || (code === 'OUTCOME_UNKNOWN' && details?.because === 'OUTPUT_INVALID')
   return isOfResult && Array.isArray(details?.content) ? details.content : []
 }
 
-/** A problem document (RFC 9457), as we send one. */
+/** A problem document (RFC 9457) of ours. */
 const Refusal = ErrorBody.omit({ message: true }).extend({ detail: z.string() })
 
-/** An answer of JSON-RPC, whose `data` is ours. */
+/** A JSON-RPC error with our `data`. */
 const RpcRefusal = z.object({ error: z.object({ data: ErrorBody }) })
 
-/** The error that one of us has sent over HTTP instead of an answer: as a problem document, or as an error of JSON-RPC. */
+/** Reads our own error from an HTTP answer: a problem document or a JSON-RPC error. */
 export function toldError(body: unknown): AppError | undefined {
   const problem = Refusal.safeParse(body)
   if (problem.success) {
@@ -261,7 +259,7 @@ export function toldError(body: unknown): AppError | undefined {
   return answer.success ? AppError.fromJSON(answer.data.error.data) : undefined
 }
 
-/** Throws `INPUT_INVALID` for what can be no place in a kept result. A program may hand over anything. */
+/** Throws `INPUT_INVALID` for an impossible position in a kept result. */
 export function refuseNoPlace(resultId: unknown, offset: unknown): void {
   if (typeof resultId !== 'string' || !/^[\w-]+$/.test(resultId))
     throw new AppError('INPUT_INVALID', 'The id of a result is a text as it stands in _meta["quartermaster/kept"].')
@@ -269,15 +267,15 @@ export function refuseNoPlace(resultId: unknown, offset: unknown): void {
     throw new AppError('INPUT_INVALID', 'The offset in a result is a number of bytes: 0 or more, and whole.')
 }
 
-/** Sixteen digits. No result is that long, and no address of a page has so many. */
+/** No result is that long. */
 const TOO_FAR = 1e15
 
-/** The content of a cut result without its end, where clients of MCP read in words and as a link at which resource it goes on. */
+/** The content of a cut result without its last two blocks, which tell MCP clients where to read on. */
 export function withoutRest(content: ToolResult['content']): ToolResult['content'] {
   return content.slice(0, -2)
 }
 
-/** A cut result for a model that has tools and cannot read resources: at its end stands what it can do about the rest. */
+/** Ends a cut result with what a model without resources can do about the rest. */
 async function readableOn(result: ToolResult, toolbox: Toolbox): Promise<ToolResult> {
   const kept = KeptResult.safeParse(result._meta?.[KEPT_META])
   if (!kept.success) return result
@@ -287,7 +285,7 @@ async function readableOn(result: ToolResult, toolbox: Toolbox): Promise<ToolRes
 }
 
 async function hasStatus(toolbox: Toolbox): Promise<boolean> {
-  // A person who cannot be asked now has no more to say, and the result is there.
+  // A failure to list tools must not lose the result.
   const tools = await toolbox.tools().catch(() => [])
   return tools.some(tool => tool.name === TOLD_TOOLS.status)
 }

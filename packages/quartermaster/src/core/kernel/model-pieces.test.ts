@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { modelPieces, modelWords } from './model-output.ts'
+import { modelPieces, modelWords } from './index.ts'
 
 const file = (uri: string, mimeType?: string) => ({
   content: [{ type: 'resource' as const, resource: { uri, ...(mimeType ? { mimeType } : {}), blob: 'AAEC' } }],

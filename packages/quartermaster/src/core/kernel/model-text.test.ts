@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { AppError, type ErrorCode } from '../../contracts/index.ts'
-import { modelText } from './model-output.ts'
+import { modelText } from './index.ts'
 
 const textOf = (code: ErrorCode) => modelText(new AppError(code, 'It went wrong.').toJSON())
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { remembered } from './limits.ts'
+import { remembered } from './index.ts'
 
 it('makes it once for all who ask', async () => {
   let times = 0

@@ -1,30 +1,29 @@
 import { type JsonSchema } from '../../contracts/index.ts'
 import { isRecord } from './json.ts'
 
-/** The schemas that may describe a property, looked up through references and alternatives. */
+/** The schemas that may describe a property, through references and alternatives. */
 export function schemasAt(root: JsonSchema, schemas: readonly JsonSchema[], key: string): JsonSchema[] {
   return schemas.flatMap(schema => alternatives(root, schema)).flatMap(schema => propertySchemas(schema, key))
 }
 
-/** The JSON types a place accepts, or undefined where it accepts any. */
+/** The JSON types that a place accepts, or undefined where it accepts any. */
 export function typesAt(root: JsonSchema, schemas: readonly JsonSchema[]): Set<string> | undefined {
   const types = schemas.flatMap(schema => alternatives(root, schema)).flatMap(typesOf)
   return types.length === 0 ? undefined : new Set(types)
 }
 
-/** The JSON type of a value, as schemas name it. */
 export function typeOf(value: unknown): string {
   if (value === null) return 'null'
   if (Array.isArray(value)) return 'array'
   return typeof value
 }
 
-/** A schema with all that it refers to and all of its alternatives, each once. */
+/** A schema with everything it refers to and all its alternatives, each once. */
 export function alternatives(root: JsonSchema, schema: JsonSchema): JsonSchema[] {
   const found = new Set<JsonSchema>()
   const open = [schema]
   for (let next = open.shift(); next; next = open.shift()) {
-    // It may refer to itself, and in hostile hands to itself many times over.
+    // A schema may refer to itself, and a hostile one many times over.
     if (found.has(next)) continue
     found.add(next)
     const branches = [...listAt(next, 'anyOf'), ...listAt(next, 'oneOf'), ...listAt(next, 'allOf')]
@@ -33,26 +32,23 @@ export function alternatives(root: JsonSchema, schema: JsonSchema): JsonSchema[]
   return [...found]
 }
 
-/** The schema that a reference in this one leads to. */
 export function referredBy(root: JsonSchema, { $ref }: JsonSchema): JsonSchema | undefined {
   return typeof $ref === 'string' ? lookUp(root, $ref) : undefined
 }
 
-/** The schemas under a keyword that has several. */
 export function listAt(schema: JsonSchema, keyword: 'anyOf' | 'oneOf' | 'allOf'): JsonSchema[] {
   const list = schema[keyword]
   return Array.isArray(list) ? list.filter(isSchema) : []
 }
 
-/** What an object may have under one name. */
 export interface SchemaField {
   readonly key: string
   readonly schema: JsonSchema
-  /** Whether every alternative wants it. */
+  /** Whether every alternative requires it. */
   readonly isRequired: boolean
 }
 
-/** The fields of an object's schema, through references and alternatives, in its order. */
+/** The fields of an object schema, through references and alternatives, in order. */
 export function fieldsOf(root: JsonSchema, schema: JsonSchema): SchemaField[] {
   const all = new Map<string, JsonSchema[]>()
   for (const { properties } of alternatives(root, schema)) {
@@ -63,13 +59,13 @@ export function fieldsOf(root: JsonSchema, schema: JsonSchema): SchemaField[] {
   return [...all].map(([key, schemas]) => ({ key, schema: eitherOf(schemas), isRequired: required.has(key) }))
 }
 
-/** Where alternatives say different things of a field, it is any of these. */
+/** Where alternatives disagree about a field, any of their schemas applies. */
 function eitherOf(schemas: readonly JsonSchema[]): JsonSchema {
   const [first = {}, ...others] = new Map(schemas.map(one => [JSON.stringify(one), one])).values()
   return others.length === 0 ? first : { anyOf: [first, ...others] }
 }
 
-/** What is wanted whichever alternative is chosen. What was looked at is known: it may be referred to many times over. */
+/** The fields that every alternative requires. Results are kept, because a schema may be referred to many times. */
 function requiredBy(
   root: JsonSchema,
   schema: JsonSchema,
@@ -77,7 +73,7 @@ function requiredBy(
 ): ReadonlySet<unknown> {
   const before = known.get(schema)
   if (before) return before
-  // A circle asks for nothing that is not asked for outside of it.
+  // A cycle requires nothing more than what is outside of it.
   known.set(schema, new Set())
   const within = (one: JsonSchema) => requiredBy(root, one, known)
   const referred = referredBy(root, schema)
@@ -124,18 +120,17 @@ export function isSchema(value: unknown): value is JsonSchema {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** An argument that a client repeats in a header, so that whatever stands between can read it. */
+/** An argument that a client repeats in a header, for proxies in between. */
 export interface MirroredParameter {
   /** As the schema marks it: `Region`, for the header `Mcp-Param-Region`. */
   readonly header: string
-  /** Where it stands in the arguments. */
   readonly path: readonly string[]
   readonly isNumber: boolean
 }
 
 /**
- * The properties that a tool's input schema marks with `x-mcp-header`, at any depth (MCP 2026-07-28, "Custom Headers from
- * Tool Parameters"). Only what is reached by properties alone can be mirrored: all else has no one place in the arguments.
+ * The properties that an input schema marks with `x-mcp-header`, at any depth (MCP 2026-07-28, "Custom Headers from Tool
+ * Parameters"). Only those reached through `properties` alone: anything else has no single place in the arguments.
  */
 export function mirroredParameters(schema: unknown, path: readonly string[] = []): MirroredParameter[] {
   if (!isRecord(schema)) return []
@@ -146,7 +141,7 @@ export function mirroredParameters(schema: unknown, path: readonly string[] = []
   return [...own, ...inner.flatMap(([name, property]) => mirroredParameters(property, [...path, name]))]
 }
 
-/** The text that a header repeats of these arguments. What is absent or no plain value has none. */
+/** The header text for these arguments. A missing or structured value has none. */
 export function mirroredText({ path }: Pick<MirroredParameter, 'path'>, input: unknown): string | undefined {
   let value = input
   for (const key of path) {
@@ -156,10 +151,10 @@ export function mirroredText({ path }: Pick<MirroredParameter, 'path'>, input: u
   return plainText(value)
 }
 
-/** A header's name, as RFC 9110 §5.1 has it. */
+/** A header's name (RFC 9110 §5.1). */
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/
 
-/** A whole number that JavaScript cannot hold exactly would be repeated as another one. */
+/** An integer that JavaScript cannot hold exactly would be repeated as another one. */
 function plainText(value: unknown): string | undefined {
   if (typeof value === 'string') return value
   if (typeof value === 'boolean') return String(value)

@@ -1,25 +1,25 @@
 import { SUCCEEDED_META, type ToolResult } from '../../contracts/index.ts'
 
-/** A text as a sentence, after which another one can follow. */
+/** A text that ends like a sentence, so that another one can follow. */
 export function sentence(text: string): string {
   return /[.!?]$/.test(text) ? text : `${text}.`
 }
 
 /**
- * What can move a cursor, recolour a screen or reverse the reading order: control characters, bidirectional marks, line
- * separators, tag characters and halves of surrogate pairs. Joiners stay, because scripts and emoji need them.
+ * Characters that can move a cursor, recolour a screen or reverse the reading order: control characters, bidirectional marks,
+ * line separators, tag characters and lone surrogates. Joiners stay, because scripts and emoji need them.
  */
 export const UNSAFE =
   /[\p{Cc}\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff\p{Surrogate}\u{e0000}-\u{e007f}]/gu
 
-/** What is there, cannot be seen, and is needed by no script and no emoji to be read. */
+/** Invisible characters that no script and no emoji needs. */
 export const UNSEEN =
   /[\u034f\u00ad\u115f\u1160\u17b4\u17b5\u180e\u200b\u2060-\u2065\u206a-\u206f\u2800\u3164\uffa0\ufff0-\ufffb\p{Noncharacter_Code_Point}]|[\u{1bca0}-\u{1bca3}\u{1d173}-\u{1d17a}\u{e0080}-\u{e0fff}]/gu
 
-/** What looks like nothing or like a plain space without being one. */
+/** Characters that look like nothing or like a plain space. */
 const INVISIBLE = /[\p{C}\p{Z}\p{Default_Ignorable_Code_Point}\u2800\u00b7]/u
 
-/** A text of one line that a terminal cannot take for commands, and with nothing unseen in it. Line breaks become spaces. */
+/** A text on one line, with terminal control and invisible characters escaped. Line breaks become spaces. */
 export function escapeLine(text: string): string {
   return text
     .replace(/\s+/g, run => (/[\r\n]/.test(run) ? ' ' : run))
@@ -28,8 +28,8 @@ export function escapeLine(text: string): string {
 }
 
 /**
- * A value as JSON for someone who must see exactly what is there: a space inside a text is a `·`, everything invisible is
- * an escape, and a line break is shown as `\n` with the text going on behind a bar on the next line.
+ * JSON for a person who must see exactly what is there: a space in a text is a `·`, invisible characters are escapes, and a
+ * line break is shown as `\n` with the text continuing behind a bar on the next line.
  */
 export function toVisibleJson(value: unknown, indent: string): string {
   const text = JSON.stringify(value, null, 2) ?? 'null'
@@ -40,14 +40,13 @@ export function toVisibleJson(value: unknown, indent: string): string {
     .join('\n')
 }
 
-/** JSON whose text holds nothing a terminal could act on and nothing unseen. It still parses to the same value. */
+/** JSON without characters that a terminal acts on or that are invisible. It parses to the same value. */
 export function toSafeJson(json: string): string {
   return json
     .replace(UNSAFE, character => (character === '\n' ? character : toJsonEscape(character)))
     .replace(UNSEEN, toJsonEscape)
 }
 
-/** What stands for a character that must not stand for itself. */
 export function escapeCharacter(character: string): string {
   const code = character.codePointAt(0) ?? 0
   return code < 256 ? `\\x${code.toString(16).padStart(2, '0')}` : `\\u{${code.toString(16)}}`
@@ -60,15 +59,14 @@ function toVisible(piece: string): string {
   return INVISIBLE.test(piece) ? toJsonEscape(piece) : piece
 }
 
-/** Everything that is there and cannot be seen, plain spaces and line breaks excepted. */
+/** Everything invisible except plain spaces and line breaks. */
 const HIDDEN = /(?![ \n])[\p{C}\p{Z}\p{Default_Ignorable_Code_Point}\u2800]/gu
 
-/** JSON text in which everything that cannot be seen is an escape. It still parses to the same value. */
+/** JSON with every invisible character escaped. It parses to the same value. */
 export function withoutHidden(json: string): string {
   return json.replace(HIDDEN, toJsonEscape)
 }
 
-/** A character as JSON writes one that cannot stand for itself. */
 export function toJsonEscape(character: string): string {
   return Array.from(
     { length: character.length },
@@ -77,23 +75,23 @@ export function toJsonEscape(character: string): string {
 }
 
 /**
- * A result without the mark that only the wire needs: clients of MCP refuse one without the structure that its tool promises, so a
- * call whose result was cut is marked as an error there. It is none, and who reads a toolbox checks no structure.
+ * A result without the error mark that only MCP needs: clients refuse a cut result whose tool promises a structure, so it is
+ * marked as an error on the wire. A toolbox checks no structure.
  */
 export function unmarked(result: ToolResult): ToolResult {
   if (!result.isError) return unsaid(result)
   const { isError: _mark, ...rest } = result
   if (!isStripped(result)) return result
-  // The first words say why it is marked.
+  // The first block explains the mark.
   return unsaid({ ...rest, content: result.content.slice(1) })
 }
 
-/** Whether it has no structure because it is too large, where its tool promises one. */
+/** Whether the structure that its tool promises was dropped because it is too large. */
 export function isStripped({ _meta }: ToolResult): boolean {
   return _meta?.[SUCCEEDED_META] === true
 }
 
-/** Without what is said of a result that is marked, or has to be. The same where nothing is. */
+/** The result without the internal note about its mark. */
 export function unsaid(result: ToolResult): ToolResult {
   if (!isStripped(result)) return result
   const { _meta, ...rest } = result
@@ -101,7 +99,7 @@ export function unsaid(result: ToolResult): ToolResult {
   return Object.keys(own).length === 0 ? rest : { ...rest, _meta: own }
 }
 
-/** A text from outside on a line of its own, which ends with it. */
+/** An untrusted text on one line. */
 export function line(text: string): string {
   return escapeLine(text).replace(/\s+/g, ' ').trim()
 }
@@ -111,7 +109,7 @@ const FENCE = /^ {0,3}(`{3,}|~{3,})/
 /** What would make a heading: number signs, or a line under the one before it. */
 const HEADING = /^(\s{0,3})(?=#|=+\s*$|-+\s*$)/
 
-/** A text of several lines that makes no headings and leaves no code open: where a section begins and ends is ours to say. */
+/** An untrusted text that makes no headings and leaves no code fence open, so that it cannot end a section of ours. */
 export function paragraphs(text: string): string {
   let open: string | undefined
   const lines = text
@@ -124,7 +122,7 @@ export function paragraphs(text: string): string {
         if (mark !== undefined && closes(one, mark, open)) open = undefined
         return one
       }
-      // What stands in the line with its end is code among words.
+      // A fence that closes on its own line is inline code.
       if (mark === undefined || (mark.startsWith('`') && one.trim().slice(mark.length).includes('`')))
         return one.replace(HEADING, '$1\\')
       open = mark
@@ -133,12 +131,11 @@ export function paragraphs(text: string): string {
   return [...lines, ...(open === undefined ? [] : [open])].join('\n')
 }
 
-/** A fence ends with one of its own kind that is as long, and with nothing behind it. */
 function closes(one: string, mark: string, open: string): boolean {
   return mark[0] === open[0] && mark.length >= open.length && one.trim() === mark
 }
 
-/** The word someone probably meant, if any is near enough to be worth suggesting. */
+/** The candidate that a misspelled word probably means. */
 export function closest(word: string, candidates: Iterable<string>): string | undefined {
   if (word.length > MOST_LETTERS) return undefined
   let best: string | undefined
@@ -154,26 +151,26 @@ export function closest(word: string, candidates: Iterable<string>): string | un
   return best
 }
 
-/** Longer names are not misspelled, and comparing takes as long as both lengths multiplied. */
+/** Longer names are not misspelled, and comparing costs the product of both lengths. */
 const MOST_LETTERS = 64
 
-/** A third of the letters. Short words that differ by more have nothing to do with each other. */
+/** A third of the letters; short words that differ by more are unrelated. */
 function mostSlips(a: string, b: string): number {
   return Math.floor(Math.max(a.length, b.length) / 3)
 }
 
-/** ` Did you mean "x"?`, or nothing; to be put behind a message. */
+/** ` Did you mean "x"?` to append to a message, or an empty text. */
 export function didYouMean(word: string, candidates: Iterable<string>): string {
   const match = closest(word, candidates)
   return match === undefined ? '' : ` Did you mean "${match}"?`
 }
 
-/** The same, or all that there are. */
+/** As `didYouMean`, or else the list of all candidates. */
 export function whichThereAre(word: string, candidates: readonly string[]): string {
   return didYouMean(word, candidates) || ` There are: ${candidates.join(', ') || 'none'}.`
 }
 
-/** How many letters are wrong, missing, too many, or have changed places with the next; given up once it must reach `limit`. */
+/** Edit distance with swaps; gives up once it must reach `limit`. */
 function slipsBetween(a: string, b: string, limit: number): number {
   if (Math.abs(a.length - b.length) >= limit) return limit
   let beforeLast: readonly number[] = []
@@ -186,7 +183,7 @@ function slipsBetween(a: string, b: string, limit: number): number {
       const swapped = isSwapped ? (beforeLast[j - 2] as number) + 1 : wrong
       current.push(Math.min(wrong, swapped, (last[j] as number) + 1, (current[j - 1] as number) + 1))
     }
-    // Each row comes from the two before it and is never below both, so what is too far away by now stays so.
+    // Each row comes from the two before it and is never below both, so the distance can only grow.
     if (Math.min(...current, ...last) >= limit) return limit
     beforeLast = last
     last = current

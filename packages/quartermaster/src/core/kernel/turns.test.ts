@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { atOnce, inTurns } from './json-steps.ts'
+import { atOnce, inTurns } from './index.ts'
 
 function* threeSteps() {
   yield

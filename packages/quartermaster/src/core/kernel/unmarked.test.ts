@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { SUCCEEDED_META } from '../../contracts/index.ts'
-import { unmarked } from './text.ts'
+import { unmarked } from './index.ts'
 
 const text = (words: string) => ({ type: 'text' as const, text: words })
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { escapeLine } from './text.ts'
+import { escapeLine } from './index.ts'
 
 it.each([
   ['one line of many', 'a \r\n\t b\n\nc', 'a b c'],

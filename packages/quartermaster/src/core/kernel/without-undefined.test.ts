@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { withoutUndefined } from './json.ts'
+import { withoutUndefined } from './index.ts'
 
 it('leaves out what is undefined, however deep it stands', () => {
   const given = { a: 1, b: undefined, c: { d: undefined, e: [{ f: undefined, g: 2 }] } }

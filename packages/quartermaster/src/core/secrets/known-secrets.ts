@@ -13,23 +13,23 @@ export type RedactStart = (text: string, most: number, options?: { readonly isCu
 export interface SecretTexts {
   readonly redact: Redact
   /**
-   * Of a text that may be long, so many characters at most. Masked before it is cut, and no part of a secret is at its end: what
-   * stands for one is mostly shorter, so that more of the text comes within what is kept than was meant to.
+   * The beginning of a text, masked before it is cut, so that no part of a secret is at its end. A mask is mostly shorter than
+   * its secret, so more of the text may be shown than `most` characters of it.
    */
   readonly redactStart: RedactStart
-  /** The length of the longest secret in its longest spelling, so that no text is cut through the middle of one. */
+  /** The length of the longest secret in its longest spelling, so that callers cut no text through the middle of one. */
   readonly longest: number
 }
 
-/** A line of a secret of several lines is one itself, from this length on; shorter ones are brackets and the like. */
+/** A line of a multi-line secret counts as a secret from this length on; shorter ones are brackets and the like. */
 const SHORTEST_LINE = 8
 
-/** Knows these secrets in any text, as they are and as they are written in JSON and addresses. */
+/** Masks these secrets in any text, plain and as JSON or URLs spell them. */
 export function createSecretTexts(secrets: readonly string[]): SecretTexts {
   const texts = [...new Set(secrets.flatMap(withLines))].sort((a, b) => b.length - a.length)
   if (texts.length === 0) return { redact: text => text, redactStart: startOf(text => text, NO_START), longest: 0 }
   const spelled = texts.map(text => (text.match(PIECE) ?? []).map(spellingsOf))
-  // In one go: a short secret might otherwise be found in what stands for a longer one.
+  // One pattern: a short secret might otherwise be found in the mask of a longer one.
   const pattern = new RegExp(spelled.map(characters => characters.map(anyOf).join('')).join('|'), 'g')
   const longest = Math.max(...spelled.map(lengthOf))
   const redact: Redact = text => text.replace(pattern, MASK)
@@ -55,7 +55,7 @@ function startOf(redact: Redact, known: KnownSecrets): RedactStart {
   }
 }
 
-/** Of a text that goes on: a secret that begins before `end` is here as a whole, and one behind it may be cut in two. */
+/** A secret that begins before `end` is complete in `head`; a later one may be cut in two. */
 function redactedHead(head: string, { pattern, longest }: KnownSecrets): string {
   const end = Math.max(0, head.length - longest + 1)
   const pieces: string[] = []
@@ -73,10 +73,10 @@ function withLines(secret: string): string[] {
   return [secret, ...lines].filter(text => text !== '')
 }
 
-/** Backslashes in a row are one piece: by themselves each could be one or half of one, in more ways than can be tried. */
+/** A run of backslashes is one piece, because each could be one or half of one, in more ways than can be tried. */
 const PIECE = /\\+|[\s\S]/gu
 
-/** A character as it is and as writers of JSON and of addresses put it: each of them escapes others, and none letters and digits. */
+/** A character plain and as writers of JSON and URLs escape it. None escapes letters and digits. */
 function spellingsOf(character: string): string[] {
   if (/^[A-Za-z0-9]$/.test(character)) return [character]
   const units = Array.from({ length: character.length }, (_, i) =>
@@ -94,7 +94,7 @@ function spellingsOf(character: string): string[] {
   ]
 }
 
-/** Half a character has no place in an address. */
+/** Half a surrogate pair has no place in a URL. */
 function percents(character: string): string[] {
   if (/\p{Surrogate}/u.test(character)) return []
   return [[...new TextEncoder().encode(character)].map(byte => `%${byte.toString(16).padStart(2, '0')}`).join('')]
@@ -106,8 +106,8 @@ function anyOf(spellings: readonly string[]): string {
 }
 
 /**
- * Hexadecimal digits are the same in either case. JSON in a text of JSON has more backslashes; of any number of them a long
- * row would be looked at again from each of its places.
+ * Hexadecimal digits match in either case. JSON inside JSON has more backslashes; the number is bounded, or a long row would be
+ * scanned again from each of its places.
  */
 function patternOf(spelling: string): string {
   const plain = spelling.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')
@@ -132,14 +132,13 @@ function longestOf(spelling: string): number {
 const STRING_OR_NUMBER = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d[\d.eE+-]*/g
 
 /**
- * The value of a text in JSON, with nothing of what must not be seen in it. What is masked are keys and values and not the text:
- * JSON has many spellings for one text, and a number that is masked in its place would leave no JSON. Throws what
- * `JSON.parse` throws.
+ * Parses JSON with the secrets in its keys and values masked. Masking the text would miss other spellings, and a masked number
+ * would leave no JSON. Throws what `JSON.parse` throws.
  */
 export function redactedJson(text: string, redact: Redact): unknown {
-  // Parsed first: in a text that is no JSON, looking for tokens may take as long as its author wants.
+  // Parsed first: in a text that is no JSON, the search for tokens may take as long as its author wants.
   const value: unknown = JSON.parse(text)
-  // Numbers are masked as they are written: a long one is another when it was read.
+  // Numbers are masked as they are written, because a long one changes when it is parsed.
   const quoted = text.replace(STRING_OR_NUMBER, token =>
     token.startsWith('"') || redact(token) === token ? token : JSON.stringify(redact(token)),
   )
@@ -153,7 +152,7 @@ function redactedValue(value: unknown, redact: Redact): unknown {
   return redactedObject(Object.entries(value), redact)
 }
 
-/** Keys that are alike once they are masked are counted, so that none takes the place of another. */
+/** Keys that become equal are numbered, so that none replaces another. */
 function redactedObject(members: readonly (readonly [string, unknown])[], redact: Redact): unknown {
   const redacted = new Map<string, unknown>()
   const counts = new Map<string, number>()

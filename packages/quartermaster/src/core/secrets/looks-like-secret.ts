@@ -1,6 +1,6 @@
 /**
- * Whether a value that someone wrote down is probably a credential, by its name or by its form. A reference to one is none.
- * Being wrong costs little: a text that is no secret works from the secrets file as well.
+ * Whether a written value is probably a credential, by its name or its form. A reference is none. A false positive costs
+ * little: any text works from the secrets file as well.
  */
 export function looksLikeSecret(name: string, value: string): boolean {
   const pieces = value.split(FILLED_IN)
@@ -21,22 +21,22 @@ export const REFERENCE = String.raw`\$?\$\{[^}]{0,1000}\}`
 /** Splits a text at its references. */
 export const FILLED_IN = new RegExp(REFERENCE, 'u')
 
-/** Those of the pieces beside what is filled in that hold the credential, in a text which has one. */
+/** The pieces between references that hold the credential. */
 export function secretPieces(name: string, pieces: readonly string[]): string[] {
   const known = [...pieces.filter(piece => looksLikeSecret('', piece)), ...namedPieces(name, pieces)]
-  // What begins like that stands behind the credential: `@host/path`.
+  // A piece that begins like this follows the credential: `@host/path`.
   const own = ownPieces(pieces).filter(piece => piece === pieces[0] || !/^[@/]/.test(piece))
   const surely = [...(known.length > 0 ? known : own), ...passwordPieces(pieces)]
   return surely.length > 0 ? surely : pieces.filter(piece => /\w/.test(piece) && !piece.endsWith('://'))
 }
 
-/** Those that the name of their place makes credentials: no part of a path or an address. */
+/** Pieces that the name makes credentials: no part of a path or an address. */
 function namedPieces(name: string, pieces: readonly string[]): string[] {
   if (LOGIN_NAME.test(name)) return passwordPieces(pieces)
   return isSecretName(name) ? ownPieces(pieces).filter(piece => !/[\s/:\\]/.test(piece)) : []
 }
 
-/** Those that say something themselves, and not what follows: `https://`, `session=` and `Bearer ` do that before a reference. */
+/** Pieces with a meaning of their own; `https://`, `session=` and `Bearer ` only introduce a reference. */
 function ownPieces(pieces: readonly string[]): string[] {
   return pieces.filter(
     (piece, i) => LONG.test(piece) && (i === pieces.length - 1 || !/(?:[=:]["']?|:\/\/|\s)$/.test(piece)),
@@ -48,7 +48,7 @@ function passwordPieces(pieces: readonly string[]): string[] {
   return pieces.filter((piece, i) => i > 0 && /^:(?!\d+(?:\/|$))[^\s/\\=+-]\S*$/.test(piece))
 }
 
-/** What is shorter is the end of an address, or a sign between two. */
+/** Shorter pieces are the end of an address or a separator. */
 const LONG = /^(?=.*\w).{6,}$/s
 
 /** `clientSecret` → `client-Secret`. */
@@ -56,19 +56,19 @@ function apart(name: string): string {
   return name.replace(/([a-z\d])([A-Z])/g, '$1-$2').replace(/([A-Z])([A-Z][a-z])/g, '$1-$2')
 }
 
-/** Words that say so wherever they end a name, also without anything before them that sets them apart. */
+/** Words that mark a secret at the end of a name, even without a separator before them. */
 const FUSED = String.raw`pass(?:words?|wd|phrase)|secrets?|token|credentials?|(?:api|access|account|auth|license|master|private|secret|signing)[-_]?keys?|(?:admin|db|login|root|smtp|user)pass`
-/** Words that are the end of others too. */
+/** Words that need a separator, because other words end like this. */
 const APART = String.raw`authorization|auth|cookies?|creds?|pass|pwd?|pat|bearer|jwt|sig|key`
 /** What follows the word in `API_KEY_2` and `AUTH_HEADER`. */
 const ENDING = String.raw`(?:[-_]?\d{1,2}|[-_](?:base|dev|header|live|prod|staging|test|value))?`
 
 const SECRET_NAME = new RegExp(String.raw`(?:${FUSED}|(?:^|[-_.\s])(?:${APART}))${ENDING}$`, 'i')
 
-/** What may be shown to everybody, and the variables in which shells keep the working folder. */
+/** Public keys, and the variables for the working folder. */
 const NO_SECRET_NAME = /public[-_.]?keys?$|^(?:old)?pwd$/i
 
-/** Switches and small numbers are no credentials, whatever they are called, and with the word before them that a header has. */
+/** Switches and small numbers, also behind the scheme of a header. */
 function isHarmless(value: string): boolean {
   return /^(?:(?:bearer|basic|token)\s+)?(?:|true|false|yes|no|on|off|none|null|undefined|\d{1,3})$/i.test(value)
 }
@@ -83,24 +83,24 @@ function isNamedSecret(name: string, value: string): boolean {
   return isWebhookName(name) && /^https?:/i.test(value)
 }
 
-/** Whether a name says that its value is an address that lets in everyone who knows it. */
+/** Whether a name says that its value is a webhook address, which lets in everyone who knows it. */
 export function isWebhookName(name: string): boolean {
   return /webhook(?:[-_]?ur[il])?$/i.test(name)
 }
 
-/** Where a credential lies is none. */
+/** The path of a credential is no credential. */
 export function isPath(value: string): boolean {
   return /^(?:~|\.{0,2}[\\/]|[a-z]:[\\/])/i.test(value)
 }
 
-/** Whether a person and a password stand behind an option. */
+/** A user and a password behind an option. */
 export function isLogin(option: string, value: string): boolean {
   return LOGIN_NAME.test(option) && LOGIN.test(value)
 }
 
 const LOGIN_NAME = /^(?:u|user|proxy-user)$/i
 
-/** `me:pw` behind `-u`, but no `1000:1000` and no `node:node`, who are a user and a group. */
+/** `me:pw` behind `-u`, but not a user and a group such as `1000:1000` or `node:node`. */
 const LOGIN = /^([^\s:/@\\]+):(?!\d+$|\1$|[\\/])\S+$/
 
 const WAYS_TO_SIGN_IN =
@@ -138,7 +138,7 @@ function pairsIn(text: string): (readonly [string, string])[] {
   return [...found].map(([, name = '', value = '']) => [name, value] as const)
 }
 
-/** Where a credential may well stand: shorter than what is random for certain, of one piece, letters and digits taking turns. */
+/** Shorter than a certain secret, of one piece, with letters and digits taking turns: a credential where one may well stand. */
 export function isKeyLike(value: string, shortest = 12): boolean {
   return (
     value.length >= shortest &&
@@ -147,7 +147,7 @@ export function isKeyLike(value: string, shortest = 12): boolean {
   )
 }
 
-/** Whether a person may have chosen it as a password: no number, no version, no plain word, no place, no package. */
+/** Whether it may be a password: no number, version, plain word, path or package. */
 export function isPasswordLike(value: string): boolean {
   return (
     /^[\w!#$%&*+.?^~@:/=-]{6,}$/.test(value) &&
@@ -157,7 +157,7 @@ export function isPasswordLike(value: string): boolean {
   )
 }
 
-/** `10.5`, `v1.2.3`, `1500ms`, `2024-01-01`: a value that is not hidden by a name is worth reading. */
+/** `10.5`, `v1.2.3`, `1500ms`, `2024-01-01`. */
 const IS_AMOUNT = /^v?\d[\d.:-]*(?:[A-Za-z]{1,2})?$/
 
 const ORDINARY: readonly RegExp[] = [
@@ -172,7 +172,7 @@ const ORDINARY: readonly RegExp[] = [
   /^[A-Za-z_][\w.-]*=[^=]/,
 ]
 
-/** Long, of one piece, and mixed: not written by hand. */
+/** Long, of one piece and mixed: not written by hand. */
 function isRandom(value: string): boolean {
   return (
     /^[\w+/=.~-]{32,}$/.test(value) &&
@@ -183,12 +183,12 @@ function isRandom(value: string): boolean {
   )
 }
 
-/** Whether a text is a name made of words and numbers, such as that of a tool: a key has pieces that are neither. */
+/** Whether a text is a name made of words and numbers, such as that of a tool or a package. A key has pieces that are neither. */
 export function isName(text: string): boolean {
   return isOfWords(text.replace(/([A-Za-z])\d{1,2}(?=[-_./]|$)/g, '$1'))
 }
 
-/** `sentence-transformers/all-MiniLM-L6-v2`, `my-team-eu-west-1-readonly`: words and numbers, and few short pieces of both. */
+/** `sentence-transformers/all-MiniLM-L6-v2`, `my-team-eu-west-1-readonly`: words and numbers, and few short mixed pieces. */
 function isOfWords(value: string): boolean {
   const pieces = value.split(/[-_./]+/).filter(piece => piece !== '')
   const words = pieces.filter(piece => /^[A-Z]?[a-z]+(?:[A-Z]+[a-z]*){0,3}$|^[A-Z]+$/.test(piece))
@@ -199,8 +199,8 @@ function isOfWords(value: string): boolean {
 }
 
 /**
- * How the keys and tokens of well-known services look, and addresses that let in everyone who knows them. The one list for all searches
- * for secrets. Nothing ordinary has these forms: a prefix that is also a word wants a digit, or a piece that is not written by hand.
+ * Forms of keys, tokens and webhooks of well-known services; the one list for all searches. A prefix that is also a word needs
+ * a digit, or a piece that is not written by hand.
  */
 export const SECRET_FORMS: readonly RegExp[] = [
   // OpenAI, Anthropic, OpenRouter, DeepSeek, Stripe.
@@ -253,7 +253,7 @@ export const SECRET_FORMS: readonly RegExp[] = [
   /(?<before>\b\w{1,64}\.webhook\.office\.com\/|\boutlook\.office\.com\/webhook\/)[\w/@-]{8,512}/i,
 ]
 
-/** Credentials as they travel, and what begins like a key: here it does not matter when one is none. */
+/** Credentials in headers and addresses, and looser forms of keys: here a false positive costs little. */
 const FORMS: readonly RegExp[] = [
   ...SECRET_FORMS,
   /\b(?:bearer|basic)\s+\S{8,}/i,

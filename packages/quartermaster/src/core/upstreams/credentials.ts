@@ -3,67 +3,66 @@ import type { Clock, Ids } from '../kernel/index.ts'
 import type { StorageAccess } from '../operations/index.ts'
 import { insert, remove, type SealedPlace, update } from '../store/index.ts'
 
-/** What a person who signed in at an upstream left behind. */
+/** The tokens of a person who signed in at an upstream. */
 export const UpstreamLogin = z.object({
-  /** The server that the tokens are for. They are shown to no other. */
+  /** The server that the tokens are for; no other server gets them. */
   url: z.string(),
-  /** Who issued them. Nothing of it is shown to another issuer. */
+  /** The issuer of the tokens; no other issuer gets anything of the login. */
   issuer: z.string(),
-  /** What the issuer says of itself, as it was then. */
+  /** The issuer's metadata at the time of the login. */
   authorizationServer: z.object({ url: z.string(), metadata: z.record(z.string(), z.unknown()).optional() }),
-  /** As which client we are known there. */
+  /** Our client registration at the issuer. */
   client: z.object({ client_id: z.string() }).loose(),
-  /** What the server is called there. */
+  /** The server's resource identifier. */
   resource: z.string().optional(),
   accessToken: z.string(),
   refreshToken: z.string().optional(),
-  /** When the access token was issued. */
   issuedAt: z.number().optional(),
   expiresAt: z.number().optional(),
   scope: z.string().optional(),
-  /** Rights that it turned out to lack. The next login asks for them beside those it has. */
+  /** Scopes that the token turned out to lack. The next login asks for them as well. */
   wanted: z.string().optional(),
 })
 export type UpstreamLogin = z.infer<typeof UpstreamLogin>
 
-/** One that is in the store. */
+/** A login in the store. */
 export type KeptLogin = UpstreamLogin & {
-  /** The same for as long as it is only renewed. A new login, of the same person or another, has another one. */
+  /** Stays the same through renewals; a new login gets a new id. */
   readonly id: string
 }
 
-/** Whose login: an upstream's, or one agent's at it. */
+/** An upstream, or one agent at an upstream. */
 export interface LoginOwner {
   readonly upstream: string
   readonly agent?: string | undefined
 }
 
-/** What people left behind when they signed in, sealed in the store. */
+/** Sealed logins in the store. */
 export interface UpstreamCredentialStore {
-  /** At once where it was read before: it is asked for with every request. */
+  /** Synchronous once it was read, because every request asks for it. */
   load(owner: LoginOwner): Promise<KeptLogin | undefined> | KeptLogin | undefined
-  /** As it is in the store, whatever was read before: another process may have written it since. */
+  /** As the store has it now: another process may have written it. */
   reread(owner: LoginOwner): Promise<KeptLogin | undefined>
-  /** Other processes may have written and forgotten some. Answers at which upstreams a login was added or removed. */
+  /** Notices what other processes wrote and removed. Returns the upstreams where a login was added or removed. */
   recall(): Promise<string[]>
   save(owner: LoginOwner, login: UpstreamLogin): Promise<void>
   /**
-   * Puts a login in the place of one that is still there. Answers whether it was: what was forgotten stays so. What is wanted
-   * beside it is still wanted.
+   * Replaces a login that is still there; returns whether it was, so that a removed login stays removed. Keeps the scopes that
+   * it lacks.
    */
   replace(
     owner: LoginOwner,
     logins: { readonly before: UpstreamLogin; readonly after: UpstreamLogin },
   ): Promise<boolean>
-  /** Notes the rights that the login at this address turned out to lack. Written only when they are new. */
+  /** Records scopes that the login at this address lacks; writes only new ones. */
   lacks(owner: LoginOwner, wanted: { readonly url: string; readonly scope: string }): Promise<void>
-  /** Agents that have a login of their own at an upstream. */
+  /** Agents with a login of their own at an upstream. */
   agentsAt(upstream: string): Promise<string[]>
-  /** How many there are at each upstream, its agents' own included, whether it is configured or not. */
+  /** Logins by upstream, those of agents included, whether the upstream is configured or not. */
   amounts(): Promise<ReadonlyMap<string, number>>
-  /** Answers whether there was one. */
+  /** Returns whether there was one. */
   forget(owner: LoginOwner): Promise<boolean>
-  /** Those of an upstream, its agents' own included. */
+  /** Removes all logins at an upstream, those of agents included. */
   forgetAll(upstream: string): Promise<void>
 }
 
@@ -73,15 +72,14 @@ export interface UpstreamCredentialsDeps {
   readonly ids: Ids
 }
 
-/** What was read of a login, or will have been. */
+/** A login, or the read in progress. */
 type Known = Promise<KeptLogin | undefined> | { readonly login: KeptLogin | undefined }
 
-/** Reads each login once. */
 export function createUpstreamCredentials({ storage, clock, ids }: UpstreamCredentialsDeps): UpstreamCredentialStore {
   const known = new Map<string, Known>()
-  /** The rows of those that upstreams here were told of, by their names. */
+  /** Row ids by name, of logins whose upstreams were notified. */
   const present = new Map<string, string>()
-  /** Upstreams of which it is known who was signed in when that was first asked. */
+  /** Upstreams that have reported their logins at least once. */
   const begunWith = new Set<string>()
 
   async function row({ name, workspace }: Place) {
@@ -124,7 +122,7 @@ export function createUpstreamCredentials({ storage, clock, ids }: UpstreamCrede
 
   const read = async (place: Place) => open(await row(place))
 
-  /** What could not be read is tried again; what was saved or forgotten meanwhile is newer. */
+  /** A failed read is repeated; a login saved or removed meanwhile is newer. */
   function readOnce(place: Place): Promise<KeptLogin | undefined> {
     const { name } = place
     const reading = read(place)
@@ -136,15 +134,14 @@ export function createUpstreamCredentials({ storage, clock, ids }: UpstreamCrede
     return reading
   }
 
-  /** What is written of a login. */
   async function columns(id: string, login: UpstreamLogin) {
     const { sealer } = await storage.open()
-    // Its row alone says which one it is.
+    // The id is in its own column.
     const sealed = sealer.seal(JSON.stringify(UpstreamLogin.parse(login)), sealedPlace(id))
     return { sealed, purpose: `A login at ${login.issuer}`.slice(0, 255), updatedAt: Math.round(clock.now()) }
   }
 
-  /** In a row of its own, by which other processes notice a new login. Answers which. */
+  /** Returns the id of the new row: other processes notice a new login by it. */
   async function write(place: Place, login: UpstreamLogin): Promise<string> {
     const { store } = await storage.open()
     const id = ids.next('secret')
@@ -162,21 +159,21 @@ export function createUpstreamCredentials({ storage, clock, ids }: UpstreamCrede
     return found instanceof Promise ? found : found.login
   }
 
-  /** Writes what becomes of a login that is there, if anything does. Answers whether it was written. */
+  /** Changes a login that is there, if `next` changes anything. Returns whether it was written. */
   async function change(
     owner: LoginOwner,
     next: (present: UpstreamLogin) => UpstreamLogin | undefined,
   ): Promise<boolean> {
     const place = placeOf(owner)
     const { store } = await storage.open()
-    // Where another process has written meanwhile, its row is used: a renewed token is not to be lost.
+    // If another process wrote meanwhile, starts again from its row: a renewed token must not be lost.
     for (let attempts = 0; attempts < MOST_ATTEMPTS; attempts++) {
       const found = await row(place)
       const present = await open(found)
       const after = present && next(present)
       if (!found || !after) return false
       const { id, sealed } = found
-      // Sealing the same twice gives two texts, so this is the very one that was looked at.
+      // Sealing twice gives different texts, so this guards the very row that was read.
       const outcome = await store.commit([update('secrets', { where: { id, sealed }, set: await columns(id, after) })])
       known.delete(place.name)
       if (outcome.committed) return true
@@ -211,13 +208,13 @@ export function createUpstreamCredentials({ storage, clock, ids }: UpstreamCrede
         const wanted = wantedWith(login?.wanted, scope)
         return login?.url === url && wanted !== login.wanted ? { ...login, wanted } : undefined
       }
-      // Nearly always it was noted before.
+      // Nearly always it is recorded already.
       if (wanting(await load(owner))) await change(owner, wanting)
     },
     async agentsAt(upstream) {
       const shared = placeOf({ upstream }).name
       const all = await rows(name => isAt(upstream, name))
-      // A login made in another process since is still to be reported.
+      // A login that another process has made since is still to be reported.
       if (!begunWith.has(upstream)) noteAll(all, name => isAt(upstream, name))
       begunWith.add(upstream)
       return all.filter(({ name }) => name !== shared).map(({ workspace }) => workspace)
@@ -243,10 +240,9 @@ export function createUpstreamCredentials({ storage, clock, ids }: UpstreamCrede
   }
 }
 
-/** No processes write a login this often at the same moment. */
+/** No processes write one login this often at the same moment. */
 const MOST_ATTEMPTS = 5
 
-/** As many as are read at a time. */
 const PAGE = 1_000
 
 interface Place {
@@ -258,7 +254,7 @@ interface Kept extends Place {
   readonly id: string
 }
 
-/** Names have no colon, so no two owners share a place. */
+/** Names have no colon, so no two owners share a row. */
 function placeOf({ upstream, agent }: LoginOwner): Place {
   return agent === undefined
     ? { workspace: 'default', name: `login:${upstream}` }
@@ -282,17 +278,17 @@ function sealedPlace(id: string): SealedPlace {
   return { table: 'secrets', id, column: 'sealed' }
 }
 
-/** Characters of the rights that are noted for the next login: a server may name others with every request. */
+/** A server may name new scopes with every request. */
 export const MOST_WANTED = 2_000
 
-/** The rights that were wanted before and those that are wanted now, as OAuth writes them; only the former if it is too much. */
+/** The scopes lacked before and now, in OAuth's form; only the former if both are too long. */
 export function wantedWith(before: string | undefined, more: string | undefined): string | undefined {
   const rights = `${before ?? ''} ${more ?? ''}`.split(' ').filter(right => right !== '')
   const all = [...new Set(rights)].join(' ') || undefined
   return all !== undefined && all.length > MOST_WANTED ? before : all
 }
 
-/** How often each of them is there. */
+/** Counts equal names. */
 export function amounts(names: Iterable<string>): ReadonlyMap<string, number> {
   const found = new Map<string, number>()
   for (const name of names) found.set(name, (found.get(name) ?? 0) + 1)

@@ -5,23 +5,23 @@ import { showExactly, showNonAscii } from './visible-text.ts'
 
 type Change = ReviewItem['changes'][number]
 
-/** How much of a value is shown, and how many fields. Ordinary definitions stay below; of others it is told what is left. */
+/** Shown length of a value and number of fields; of larger definitions the rest is counted. */
 const LONGEST_VALUE = 4_000
 const MOST_CHANGES = 200
-/** In how many places a value is shown, and how much of each where they are many. */
+/** The most differing places shown of one value. */
 const MOST_PLACES = 20
 const LEAST_SHOWN = 400
 const ALL_OF_IT = 'all of it with --json'
 
-/** What lies behind a longer way is one value: a long key before many would fill the memory with ways. */
+/** Deeper values count as one: a long key before many others would fill the memory with paths. */
 const LONGEST_WAY = 500
 
-/** Field by field what differs between two definitions, as texts in which nothing is hidden. All of it without a first. */
+/** The fields that differ between two definitions, as texts with nothing hidden. Without `before`, all fields. */
 export function differencesBetween(before: string | null, after: string): Change[] {
   const old = flattened(before)
   const now = flattened(after)
   const fields = [...new Set([...old.keys(), ...now.keys()])].filter(field => old.get(field) !== now.get(field))
-  // A person has to see why it waits.
+  // A person has to see why the definition waits.
   if (fields.length === 0 && before !== null)
     return [{ field: '', before: 'the same fields', after: 'in another order' }]
   const showField = fieldShower(old, now)
@@ -33,15 +33,15 @@ export function differencesBetween(before: string | null, after: string): Change
 }
 
 function change(before: string | undefined, after: string | undefined): Omit<Change, 'field'> {
-  // What differs in nothing but the spaces around it could not be seen without quotes.
+  // A difference in surrounding spaces alone is visible only in quotes.
   const isSpace = shown(before)?.trim() === shown(after)?.trim()
   const [from, to] = isSpace ? aroundDifference(before, after) : aroundDifference(shown(before), shown(after))
   return { ...(from === undefined ? {} : { before: from }), ...(to === undefined ? {} : { after: to }) }
 }
 
 /**
- * A key may be as long as any text, and is read by a model like any. A long one is shown from where it parts from those of
- * the other side: what two new ones have in common is as new as the rest.
+ * Shortens long keys. A key may be as long as any text and models read it, so it is shown from where it differs from all keys
+ * of the other side.
  */
 function fieldShower(old: Fields, now: Fields): (field: string) => string {
   const longOf = (fields: Fields, others: Fields) =>
@@ -57,7 +57,7 @@ function fieldShower(old: Fields, now: Fields): (field: string) => string {
 
 type Fields = ReadonlyMap<string, string>
 
-/** A text stands there as it is, unless it reads like another value: `5` is a number, and `"5"` is a text. */
+/** A text without quotes, unless it reads like another value: `5` is a number, `"5"` is a text. */
 function shown(json: string | undefined): string | undefined {
   if (!json?.startsWith('"')) return json
   const text: string = JSON.parse(json)
@@ -73,7 +73,7 @@ function isJson(text: string): boolean {
   }
 }
 
-/** Of two long texts only the places where they differ are told, or the difference might not be among what is shown. */
+/** Of two long texts shows only the places where they differ. */
 function aroundDifference(
   before: string | undefined,
   after: string | undefined,
@@ -99,7 +99,6 @@ function aroundDifference(
   return [joined(fromShown, from), joined(toShown, to)]
 }
 
-/** The text from there on, as much of it as is shown. */
 function beginningAt(text: string, start: number): string {
   const excerpt = excerptAt(text, [[start, text.length]])
   return joined(excerpt.parts.map(showExactly), excerpt)
@@ -109,10 +108,10 @@ function wholeOf(text: string): Range {
   return [0, text.length]
 }
 
-/** What stands around a difference, on either side. */
+/** Characters shown on either side of a difference. */
 const CONTEXT = 60
 
-/** With what stands around them. Those that would touch are one. */
+/** Adds context to the places and merges those that touch. */
 function wider(places: readonly DifferingPlace[], length: number): DifferingPlace[] {
   const all: DifferingPlace[] = []
   for (const { one, other } of places) {
@@ -130,13 +129,13 @@ function wider(places: readonly DifferingPlace[], length: number): DifferingPlac
   return all
 }
 
-/** Pieces of a text, and what is told of what was left out before, between and behind them. */
+/** Pieces of a text, with notes about the parts left out before, between and behind them. */
 interface Excerpt {
   readonly parts: readonly string[]
   readonly gaps: readonly string[]
 }
 
-/** The text at these places. Of what is still too long the head and the tail, and how much lies between. */
+/** The text at these places; of a place that is too long only the head and the tail. */
 function excerptAt(text: string, places: readonly Range[]): Excerpt {
   const shown = places.slice(0, MOST_PLACES)
   const half = Math.floor(Math.max(LEAST_SHOWN, LONGEST_VALUE / shown.length) / 2)
@@ -161,13 +160,13 @@ function joined(parts: readonly string[], { gaps }: Excerpt): string {
   return gaps.map((gap, at) => gap + (parts[at] ?? '')).join('')
 }
 
-/** No half of a surrogate pair at either end, unless the text itself has it so. */
+/** Never cuts a surrogate pair in half. */
 function pieceOf(text: string, from: number, to: number): string {
   const isInPair = (at: number) => at > 0 && /^[\ud800-\udbff][\udc00-\udfff]$/.test(text.slice(at - 1, at + 1))
   return text.slice(isInPair(from) ? from + 1 : from, isInPair(to) ? to - 1 : to)
 }
 
-/** Every value as JSON, by its path. Empty lists and objects are values too. Two that have all of it alike are alike. */
+/** Every value as JSON, by its path; empty lists and objects included. Equal results mean equal definitions. */
 function flattened(definition: string | null): Fields {
   const fields = new Map<string, string>()
   if (definition === null) return fields
@@ -187,8 +186,8 @@ function innerOf(value: unknown): [string | number, unknown][] {
 }
 
 /**
- * Pieces of two texts for someone who compares them. Nothing in them is hidden, and what looks the same in both and is not is written out
- * letter by letter, a word at a time: an accent may be a letter of its own, and another alphabet has an `a` as well.
+ * Pieces of two texts for comparison. Nothing in them is hidden, and words that look the same but differ are written out
+ * character by character, such as with letters of another alphabet.
  */
 function sideBySide(one: readonly string[], other: readonly string[]): [string[], string[]] {
   const [all, allOther] = [one.join('\n'), other.join('\n')]
@@ -200,11 +199,11 @@ function sideBySide(one: readonly string[], other: readonly string[]): [string[]
 
 const BEYOND_PLAIN = /[^\x20-\x7e\n\t]/u
 
-/** What stands between spaces, and the words and signs that it is made of. */
+/** Words between blanks, and the words and signs that they are made of. */
 const CHUNKS = /\S+/g
 const PIECES = /[\p{L}\p{M}\p{N}\p{Default_Ignorable_Code_Point}\u00a8\u00b4]+|[^]/gu
 
-/** All that looks one way, by its looks. */
+/** Pieces by how they look. */
 type Looks = ReadonlyMap<string, ReadonlySet<string>>
 
 function looksIn(text: string): Looks {
@@ -230,7 +229,7 @@ function showBeside(text: string, others: Looks): string {
   let shown = ''
   let done = 0
   for (const [from, to] of alike) {
-    // With a backslash before it, which may have to be double.
+    // With the backslashes before it, which may have to be doubled.
     const start = from - (/(?<!\\)\\+$/.exec(text.slice(done, from))?.[0].length ?? 0)
     shown += showExactly(text.slice(done, start)) + showNonAscii(text.slice(start, to))
     done = to
@@ -243,7 +242,7 @@ function hasDouble(piece: string, others: Looks): boolean {
   return same !== undefined && (same.size > 1 || !same.has(piece))
 }
 
-/** A sign that both have is an ordinary one: many texts have dashes of two lengths. */
+/** A character that both texts have is ordinary: many texts have dashes of two lengths. */
 function isStrange(piece: string, others: Looks): boolean {
   if (!BEYOND_PLAIN.test(piece) || !hasDouble(piece, others)) return false
   return /[\p{L}\p{N}]/u.test(piece) || !others.get(lookOf(piece))?.has(piece)
@@ -254,7 +253,7 @@ function lookOf(text: string): string {
   const apart = text
     .normalize('NFKD')
     .replace(/\p{Default_Ignorable_Code_Point}/gu, '')
-    // An accent that stands by itself is one behind a space.
+    // A separate accent stands behind a space.
     .replace(/ (?=\p{M})/gu, '')
   return Array.from(apart, signOf).join('')
 }
@@ -285,7 +284,7 @@ const SIGNS: readonly (readonly [string, RegExp])[] = [
   ['!', /\u01c3/],
 ]
 
-/** A piece of each of two texts, from here to there: what the one has in place of what the other has. */
+/** The differing part of each of two texts. */
 interface DifferingPlace {
   readonly one: Range
   readonly other: Range
@@ -293,10 +292,10 @@ interface DifferingPlace {
 
 type Range = readonly [from: number, to: number]
 
-/** As much as two texts must have in common to be in step again. */
+/** So many equal characters put two texts in step again. */
 const BLOCK = 32
 
-/** Where two texts differ, in their order. Everything between these places is the same in both. */
+/** The places where two texts differ, in order. Everything between them is equal. */
 function differingPlaces(one: string, other: string): DifferingPlace[] {
   const start = sharedLength(one, other)
   const end = sharedEnd(one, other, start)
@@ -320,14 +319,13 @@ function differingPlaces(one: string, other: string): DifferingPlace[] {
   return places
 }
 
-/** How much of their beginnings is the same. */
 function sharedLength(one: string, other: string): number {
   let same = 0
   while (same < one.length && one[same] === other[same]) same++
   return same
 }
 
-/** How much of their ends is the same, behind what they begin with alike. */
+/** The length of their common end, behind the common beginning. */
 function sharedEnd(one: string, other: string, start: number): number {
   const most = Math.min(one.length, other.length) - start
   let same = 0
@@ -335,10 +333,10 @@ function sharedEnd(one: string, other: string, start: number): number {
   return same
 }
 
-/** Where something stands in both texts. */
+/** Positions of the same block in both texts. */
 type Pair = readonly [at: number, otherAt: number]
 
-/** Blocks that the one has once, wherever the other has them, in the order of the other. */
+/** Blocks that occur once in `one`, wherever `other` has them, in the order of `other`. */
 function sharedBlocks(
   one: string,
   other: string,
@@ -357,10 +355,7 @@ function sharedBlocks(
   return pairs
 }
 
-/**
- * As many of them as stand in the same order in both texts: what was copied to another place must not get the rest out of
- * step. The longest row that grows, by the last of each row so far.
- */
+/** The longest increasing sequence of these pairs, so that a block copied elsewhere does not put the rest out of step. */
 function inOrder(pairs: readonly Pair[]): Pair[] {
   interface Link {
     readonly pair: Pair

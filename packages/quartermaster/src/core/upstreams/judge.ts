@@ -4,26 +4,26 @@ import { upstreamUnit } from '../kernel/index.ts'
 import { LISTING_LIMITS, type ListingLimits, type ReadListing, type SeenDefinition } from './listing.ts'
 import { isSuspicious, type PinPolicy, type ReviewedListing, reviewListing } from './review.ts'
 
-/** One change of the pins. It holds only while the pin is what it was. */
+/** A guarded write of one pin: it applies only while the pin is unchanged. */
 export type PinWrite =
   | { readonly kind: 'add'; readonly pin: PinRow }
   | { readonly kind: 'change'; readonly before: PinRow; readonly pin: PinRow }
   | { readonly kind: 'drop'; readonly before: PinRow }
 
-/** A verdict, and what becomes of the pins with it. */
+/** The reviewed listing with the writes that make it so. */
 export interface Judgement extends ReviewedListing {
   readonly writes: readonly PinWrite[]
-  /** Pins that it rests on and leaves as they are: it holds only while they are so. */
+  /** Unchanged pins that the decision rests on; they guard the writes. */
   readonly standing: readonly PinRow[]
 }
 
 export interface JudgeOptions {
   readonly upstream: string
   readonly seen: ReadListing
-  /** All of this upstream. */
+  /** All pins of this upstream. */
   readonly pins: readonly PinRow[]
   readonly policy: PinPolicy
-  /** What there is to know about a definition before it is offered. Asked only for what is new or changed. */
+  /** Findings in a definition; called only for new and changed ones. */
   findings(definition: SeenDefinition): readonly UpstreamFinding[]
   readonly now: number
   readonly digest: Digest
@@ -31,10 +31,10 @@ export interface JudgeOptions {
 }
 
 /**
- * Decides what a server may offer. What is seen first is accepted unless it looks like an attack; what comes or changes
- * later waits for a person; what was accepted once and is back is offered at once. Nothing that is held is offered in its
- * old form: the server would run the new one under the old description. Nor is it offered in a new one that no person has seen:
- * a server whose text was found out would otherwise try others until one passes.
+ * Decides what a server may offer. What is seen first is accepted unless it looks like an attack; later additions and changes
+ * wait for a person; accepted definitions that come back are offered at once. A held definition is not offered in its old form,
+ * because the server would run the new one under the old description. Nor is another new version offered without a person: a
+ * server whose text was caught would otherwise try others until one passes.
  */
 export function judge(options: JudgeOptions): Judgement {
   const { seen, pins, upstream } = options
@@ -83,8 +83,8 @@ const UNLISTED = [
 ] as const satisfies readonly (readonly [PinKind, string])[]
 
 /**
- * Nothing of such a kind is used, because what it is by now is not known. Resources are data, and are. Tools are what a server is
- * there for, and missed also where none was known; of the others many servers say that they have some and list none.
+ * Kinds that could not be listed, of which nothing is offered except resources, which are data. Tools are reported as missing
+ * even if none was known; for other kinds many servers declare support and list none.
  */
 function missingLists(unlisted: readonly PinRow[], kinds: ReadonlySet<PinKind>): string[] {
   const known = new Set(unlisted.filter(pin => pin.listed && pin.state === 'accepted').map(({ kind }) => kind))
@@ -103,8 +103,8 @@ function unlistedProblems(upstream: string, missing: readonly string[]): Problem
 }
 
 /**
- * What a server has listed before: the first list of a kind is its first sight, however late it comes. A server whose
- * tools could not be listed at first would otherwise seem to have added every one of them.
+ * Kinds that the server has listed before. The first list of a kind counts as first sight however late it comes: otherwise a
+ * server whose tools could not be listed at first would seem to have added them all.
  */
 function listedBefore(pins: readonly PinRow[]): ReadonlySet<PinKind> {
   if (pins.length === 0) return new Set()
@@ -118,7 +118,7 @@ function withKinds(pin: PinRow, before: ReadonlySet<PinKind>, now: ReadonlySet<P
   return pin.listedKinds?.length === kinds.length ? pin : { ...pin, listedKinds: kinds }
 }
 
-/** The same for everything of that kind and name: adding it twice finds it taken. */
+/** The id is made of kind and name, so that adding a pin twice conflicts. */
 export function pinId(digest: Digest, upstream: string, { kind, name }: { kind: PinKind; name: string }): string {
   return `pin_${digest(JSON.stringify([upstream, kind, name]))}`
 }
@@ -156,14 +156,14 @@ function nextPin(pin: PinRow, definition: SeenDefinition, options: JudgeOptions)
   const { hash, text } = definition
   if (hash === pin.hash) return unchangedPin(pin, text, options.policy)
   const seen = { ...pin, listed: true, hash, definition: text, seenAt: options.now, decidedAt: null, decidedBy: null }
-  // Back to what was accepted, and to what was to be told about it.
+  // Back at the accepted version, with its findings.
   if (hash === pin.acceptedHash) return accepted({ ...seen, findings: pin.acceptedFindings ?? [] })
   const findings = [...options.findings(definition)]
   const changed: PinRow = { ...seen, ...lastAccepted(pin), state: 'pending', findings }
   return mayPass(changed, options.policy) ? accepted(changed) : changed
 }
 
-/** What a changed pin is compared with, and whether the one before it was good enough for that. */
+/** What a changed pin is compared with. */
 function lastAccepted(pin: PinRow): Partial<PinRow> {
   if (pin.state !== 'accepted') return { reworded: true }
   const { hash, definition, findings, decidedAt } = pin
@@ -171,9 +171,9 @@ function lastAccepted(pin: PinRow): Partial<PinRow> {
   return { acceptedHash: hash, acceptedDefinition: definition, acceptedFindings }
 }
 
-/** What waits only because of a policy that has been relaxed since waits no longer. */
+/** A pin that waited only because of a stricter policy is accepted under a relaxed one. */
 function unchangedPin(pin: PinRow, text: string, policy: PinPolicy): PinRow {
-  // Of one that was gone perhaps no more than the name was kept.
+  // Of a pin that was gone perhaps only the name was kept.
   const listed = pin.listed ? pin : { ...pin, listed: true, definition: text }
   return pin.state === 'pending' && mayPass(pin, policy) ? accepted(listed) : listed
 }
@@ -182,7 +182,7 @@ function accepted(pin: PinRow): PinRow {
   return { ...pin, ...NOTHING_BEFORE, state: 'accepted' }
 }
 
-/** What an accepted pin says of what was there before it. */
+/** An accepted pin has no earlier version. */
 export const NOTHING_BEFORE = {
   acceptedHash: null,
   acceptedDefinition: null,
@@ -191,9 +191,9 @@ export const NOTHING_BEFORE = {
 } as const satisfies Partial<PinRow>
 
 /**
- * Whether no person has to look at it. A changed one always needs a person, and so does a late one unless the configuration
- * says otherwise. Resources are data: their lists grow and change by nature, so of them only what is found counts, and
- * whether one was held back or refused before it changed.
+ * Whether no person has to review it. A change always needs a person; so does a late addition, unless the configuration allows
+ * it. Lists of resources change by nature, so for them only findings count, and whether an earlier version was held or
+ * rejected.
  */
 function mayPass({ kind, acceptedHash, firstSight, reworded, findings }: PinRow, policy: PinPolicy): boolean {
   if (reworded) return false
@@ -208,9 +208,8 @@ interface Parting {
 }
 
 /**
- * What becomes of pins of what the server has no more. They stay, for the day it comes back and for agents that name it, as
- * far as there is room: a server that renames everything at every start must not fill the store. What no person has accepted or
- * refused goes first.
+ * Pins of definitions that the server lists no more. They are kept for the day these come back and for agents that name them,
+ * up to a limit, because a server may rename everything at every start. Undecided ones go first.
  */
 function parted(gone: readonly PinRow[], staying: readonly PinRow[], limits = LISTING_LIMITS): Parting {
   let definitions = limits.definitions - staying.length
@@ -230,7 +229,7 @@ function parted(gone: readonly PinRow[], staying: readonly PinRow[], limits = LI
       continue
     }
     kept.push(before)
-    // A definition that comes back later may find its name taken.
+    // A definition that comes back may find its name taken.
     const left = before.listed ? { ...before, ...NO_CLAIM, listed: false } : before
     const pin = named.has(before) && before.definition !== NO_DEFINITION ? { ...left, ...NAME_ONLY } : left
     if (pin !== before) writes.push({ kind: 'change', before, pin })
@@ -239,8 +238,8 @@ function parted(gone: readonly PinRow[], staying: readonly PinRow[], limits = LI
 }
 
 /**
- * A server that lists much at once would otherwise take from agents what they name, and have what was refused forgotten. What
- * it can bring about by itself comes last. An accepted resource is named by no agent, and passes again.
+ * The order in which names are kept: decisions of persons first, and last what a server can bring about itself by listing much.
+ * No agent names an accepted resource, and it passes again.
  */
 function namesWorthKeeping(pins: readonly PinRow[]): PinRow[] {
   const worth = new Map(pins.map(pin => [pin, worthOf(pin)]))
@@ -254,7 +253,7 @@ function worthOf(pin: PinRow): number {
   return pin.state === 'pending' && (pin.reworded || isSuspicious(pin.findings)) ? 1 : 0
 }
 
-/** The hashes stay: what comes back is known by them. */
+/** The hashes stay, so that a definition that comes back is recognised. */
 const NO_DEFINITION = '{}'
 const NAME_ONLY = { definition: NO_DEFINITION, acceptedDefinition: null } as const satisfies Partial<PinRow>
 

@@ -1,7 +1,7 @@
 import { isKeepable, type PinKind, type Problem } from '../../contracts/index.ts'
 import { type Digest, isRecord, type Steps, upstreamUnit } from '../kernel/index.ts'
 
-/** What a server says it has, as it came. What is absent could not be asked for this time; nothing is an empty list. */
+/** A server's lists as they came. An absent list could not be fetched; an empty one is empty. */
 export interface Listing {
   /** `name`, `version`, `title`, `instructions`. */
   readonly server: unknown
@@ -9,7 +9,7 @@ export interface Listing {
   readonly prompts?: readonly unknown[] | undefined
   readonly resources?: readonly unknown[] | undefined
   readonly templates?: readonly unknown[] | undefined
-  /** Those of these lists that go on where we stopped reading. */
+  /** Lists that have more pages than were read. */
   readonly cut?: readonly ListedField[] | undefined
 }
 
@@ -18,35 +18,34 @@ export type ListedField = 'tools' | 'prompts' | 'resources' | 'templates'
 /** One definition of a server. */
 export interface SeenDefinition {
   readonly kind: PinKind
-  /** As the server calls it; the address of a resource. */
+  /** The server's own name for it; the address of a resource. */
   readonly name: string
-  /** The definition as JSON, its keys in the order in which they came. */
+  /** The definition as JSON with its original key order. */
   readonly text: string
   readonly hash: string
-  /** What the text says. */
+  /** The parsed text. */
   readonly value: Readonly<Record<string, unknown>>
 }
 
-/** A listing that was looked at: what can be pinned of it, which kinds it speaks of, and what had to be left out. */
+/** What can be pinned of a listing, its kinds, and whether it was cut. */
 export interface ReadListing {
   readonly definitions: readonly SeenDefinition[]
   readonly kinds: ReadonlySet<PinKind>
   readonly problems: readonly Problem[]
-  /** There is more than is used. */
   readonly isCut: boolean
 }
 
 export interface ListingLimits {
-  /** Of one upstream, all kinds together; its own record is none of them. */
+  /** Of one upstream, all kinds together, without the server's own record. */
   readonly definitions: number
   readonly characters: number
   /** Of one definition. */
   readonly charactersOfOne: number
-  /** Of what is gone and has no room beside the others, kept without its definition. */
+  /** Of definitions that are gone; kept by name alone. */
   readonly names: number
 }
 
-/** Real servers have dozens of definitions of a few kilobytes; a server that lists a hundred thousand hurts only itself. */
+/** Real servers have dozens of definitions of a few kilobytes. */
 export const LISTING_LIMITS: ListingLimits = {
   definitions: 2_000,
   characters: 8 * 1024 * 1024,
@@ -54,12 +53,12 @@ export const LISTING_LIMITS: ListingLimits = {
   names: 2_000,
 }
 
-/** Under this name the server's own record is pinned. */
+/** The name of the server's own pin. */
 export const SERVER_NAME = 'server'
 
 /**
- * Takes from a listing what can be pinned. Nothing in it is trusted: not its types, its names or its size. One that is as
- * large as it may be takes long, so it is read in steps.
+ * Takes what can be pinned from a listing. Nothing in it is trusted: not its types, names or size. In steps, because a large
+ * one takes long.
  */
 export function* readListing(
   upstream: string,
@@ -68,7 +67,7 @@ export function* readListing(
 ): Steps<ReadListing> {
   const reader = createReader(upstream, digest, limits)
   reader.take('server', serverRecord(listing.server))
-  // Its pin says what was ever listed. Without one, whatever comes later would seem to be there from the beginning.
+  // Its pin shows that the server was listed; without one, later additions would seem to have been there from the beginning.
   if (reader.isEmpty()) reader.take('server', {})
   for (const [kind, field] of LISTS) {
     for (const [index, value] of (listing[field] ?? []).entries()) {
@@ -91,7 +90,7 @@ const LISTS = [
   ['template', 'templates'],
 ] as const satisfies readonly (readonly [PinKind, ListedField])[]
 
-/** Which field is the name that everybody goes by. */
+/** The field with the name of each kind. */
 const NAME_FIELDS = {
   server: 'name',
   tool: 'name',
@@ -102,7 +101,7 @@ const NAME_FIELDS = {
 
 const LONGEST_NAME = { server: 256, tool: 256, prompt: 256, resource: 2048, template: 2048 } as const
 
-/** The version is left out: a server that is updated and still lists the same needs no attention. */
+/** Without the version: an update that lists the same needs no review. */
 function serverRecord(server: unknown): Record<string, unknown> {
   const given = isRecord(server) ? server : {}
   const fields = ['name', 'title', 'instructions'].filter(field => given[field] !== undefined)
@@ -119,10 +118,10 @@ function createReader(upstream: string, digest: Digest, limits: ListingLimits) {
     if (problems.length < MOST_PROBLEMS) problems.push(refused(upstream, subject, message))
   }
 
-  /** The record of the server is there before them. */
+  /** The server's record comes before them. */
   const things = () => definitions.length - 1
 
-  /** Looks at the size last, because everything before it costs next to nothing. */
+  /** Checks the size last, because the other checks cost next to nothing. */
   function take(kind: PinKind, value: unknown, index = 0): void {
     if (things() >= limits.definitions || characters >= limits.characters) return void unread++
     const name = nameOf(kind, value)

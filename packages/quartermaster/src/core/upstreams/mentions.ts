@@ -4,7 +4,7 @@ import { skeletonOf } from './scan/look-alikes.ts'
 import { nameWordsIn, type OtherNames } from './scan/names.ts'
 import { partsOf, plainText, stringsIn } from './scan/text.ts'
 
-/** A definition, and where it is on record. */
+/** A definition with the id of its pin. */
 interface Mentioning {
   readonly id: string
   readonly kind: PinKind
@@ -13,29 +13,28 @@ interface Mentioning {
   value(): unknown
 }
 
-/** Of which tools each of them speaks, by the id of its pin: those that are known by now. */
+/** The tools that definitions mention, by pin id. */
 type Spoken = ReadonlyMap<string, string>
 
 /**
- * Which words in the definitions of a server may be names of tools, and what its own names look like. A tool that comes later
- * is found in here without reading any definition again: there may be thousands of these, and a tool comes often.
+ * Indexes the words of a server's definitions that may be names of tools, and how its own names look. Tools are added often, so
+ * a new tool must be found without reading thousands of definitions again.
  */
 export interface Mentions {
-  /** Takes these in place of what it had of these kinds. Those that are the same are not read again. */
+  /** Replaces the definitions of these kinds; unchanged ones are not read again. */
   note(definitions: readonly Mentioning[], kinds: ReadonlySet<PinKind>): Steps<void>
-  /** Those that speak of tools of others, or look like them, and were not told so before. */
+  /** Definitions that mention or resemble tools of others and were not reported for these before. */
   of(others: OtherNames): Steps<Spoken>
-  /** They have been looked at for this. */
+  /** Marks these mentions as reported. */
   told(spoken: Spoken): void
-  /** The names of the server's tools. */
   siblings(): ReadonlySet<string>
 }
 
 interface Mention extends Pick<Mentioning, 'kind' | 'name' | 'hash'> {
-  /** Letters of words that are like names of tools. */
+  /** Words that look like names of tools, normalised. */
   readonly words: readonly string[]
   readonly skeleton: string
-  /** Of whom it was known to speak when it was looked at last. */
+  /** The mentions that were reported last. */
   readonly told: string
 }
 
@@ -77,7 +76,7 @@ function namesIn({ words, skeleton }: Mention, others: OtherNames): string[] {
   return [...named, ...others.alike(skeleton)]
 }
 
-/** So that a server with large definitions does not fill the memory. Ordinary definitions have some hundred words. */
+/** Bounds the memory for a server with large definitions. Ordinary ones have some hundred words. */
 const MOST_WORDS = 16_000
 
 function* mentionIn({ kind, name, hash, value }: Mentioning): Steps<Mention> {

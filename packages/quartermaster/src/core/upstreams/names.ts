@@ -6,18 +6,17 @@ import { excerptOf } from './visible-text.ts'
 
 export interface OfferedNamesOptions {
   readonly upstream: string
-  /** What stands before every name, followed by `_`; `false` for nothing. */
+  /** The prefix, followed by `_`; `false` for none. */
   readonly prefix: string | false
-  /** As the server calls them. */
+  /** The server's own names. */
   readonly names: readonly string[]
-  /** Names that the configuration gives, by the server's own. They stand as they are, without the prefix. */
+  /** Names that the configuration gives, by the server's own name. They get no prefix. */
   readonly given?: ReadonlyMap<string, string> | undefined
-  /** What they are names of. */
   readonly kind?: 'tool' | 'prompt' | undefined
   readonly digest: Digest
 }
 
-/** Under which names things of a server are offered, by the server's own; what got none is not in there. */
+/** Offered names by the server's own; a name that could not be offered is missing. */
 export interface OfferedNames {
   readonly names: ReadonlyMap<string, string>
   readonly problems: readonly Problem[]
@@ -26,8 +25,8 @@ export interface OfferedNames {
 const LONGEST = 64
 
 /**
- * Makes names that every runtime takes. They depend on the names alone and not on their order, so that a server which lists
- * its tools differently tomorrow still offers the same ones.
+ * Makes names that every runtime takes. They depend on the names alone and not on their order, so that a server which lists its
+ * tools differently tomorrow still offers the same names.
  */
 export function offeredNames(options: OfferedNamesOptions): OfferedNames {
   const { upstream, prefix, names, given = new Map<string, string>(), kind = 'tool', digest } = options
@@ -70,7 +69,7 @@ export function offeredNames(options: OfferedNamesOptions): OfferedNames {
 interface WantedName {
   readonly own: string
   readonly name: string
-  /** Nothing of the server's own name had to be changed. */
+  /** The server's own name is unchanged. */
   readonly isExact: boolean
   readonly isCut: boolean
 }
@@ -88,7 +87,7 @@ function counted(names: readonly string[]): Map<string, number> {
   return counts
 }
 
-/** Ever more of the digest, in case that a server has taken the short one on purpose. */
+/** Longer and longer, in case a server has provoked a collision of the short digests. */
 const DIGEST_LENGTHS = [8, 16, 32] as const
 
 function distinct(name: string, own: string, taken: ReadonlySet<string>, digest: Digest): string | undefined {
@@ -118,22 +117,22 @@ function problemWith(upstream: string, subject: string, message: string): Proble
 export interface NamedTool {
   /** As agents call it. */
   readonly name: string
-  /** Where it comes from. */
+  /** The unit it comes from. */
   readonly unit: string
 }
 
-/** Names of the tools that are not of this unit. */
+/** Tools of all units but this one. */
 export type ToolsOfOthers = (unit: string) => Promise<OtherNames>
 
 export interface ToolsOfOthersDeps {
-  /** All tools there are now; the same map as long as they are the same. */
+  /** All tools; the same map while they are unchanged. */
   tools(): Promise<ReadonlyMap<string, NamedTool>>
-  /** What its own server calls a tool: the name without what the configuration has made of it. */
+  /** The tool's name at its own server. */
   ownNameOf(tool: NamedTool): string
   readonly clock: Pick<Clock, 'now' | 'breathe'>
 }
 
-/** To compare names takes a while where there are many, and a hundred servers ask for the same ones: they are made once. */
+/** Prepares the names for comparison once, because a hundred servers may ask for the same ones. */
 export function createToolsOfOthers({ tools, ownNameOf, clock }: ToolsOfOthersDeps): ToolsOfOthers {
   const made = new WeakMap<object, Promise<ToolNames>>()
   return async unit => {
@@ -148,7 +147,7 @@ type Tools = Map<string, NamedTool[]>
 
 interface ToolNames {
   readonly byLetters: Tools
-  /** Those of them that their own servers call otherwise. */
+  /** Tools with another name at their own server. */
   readonly onlyHere: Tools
   readonly byOwnLetters: Tools
   readonly bySkeleton: Tools
@@ -170,7 +169,7 @@ function* toolNamesOf(tools: Iterable<NamedTool>, ownNameOf: ToolsOfOthersDeps['
   return names
 }
 
-/** Some of each unit: a unit with many similar names must not hide the one they resemble. */
+/** At most a few of each unit: one unit with many similar names must not hide another's. */
 function add(tools: Tools, key: string, tool: NamedTool): void {
   const list = tools.get(key) ?? []
   tools.set(key, list)
@@ -189,15 +188,15 @@ function namesBut({ byLetters, onlyHere, byOwnLetters, bySkeleton }: ToolNames, 
   }
 }
 
-/** What the configuration says about which tools are wanted. */
+/** The settings that choose tools. */
 export type ToolWishes = Pick<UpstreamConfig, 'offer' | 'leaveOut' | 'tools'>
 
-/** Whether the configuration lets this tool of a server through, by the server's own name. */
+/** Whether the configuration lets a tool through, by the server's own name. */
 export function wantsTool(wishes: ToolWishes, name: string): boolean {
   return whyUnwanted(wishes, name) === undefined
 }
 
-/** The setting in its entry that leaves this tool out; nothing where it is wanted. */
+/** The setting that leaves this tool out, if any does. */
 function whyUnwanted({ offer, leaveOut, tools }: ToolWishes, name: string): string | undefined {
   const options = Object.hasOwn(tools, name) ? tools[name] : undefined
   if (options?.offer === false) return '"tools" says "offer": false of it'
@@ -205,7 +204,7 @@ function whyUnwanted({ offer, leaveOut, tools }: ToolWishes, name: string): stri
   return leaveOut?.includes(name) ? '"leaveOut" names it' : undefined
 }
 
-/** Those of a server's tools that the configuration leaves out, each with the place where that can be changed. */
+/** The tools that the configuration leaves out, with the setting that does so. */
 export function unwantedTools(
   upstream: string,
   wishes: ToolWishes,
@@ -218,14 +217,14 @@ export function unwantedTools(
   })
 }
 
-/** The same of anything that a server has. Its instructions come with whatever else is used. */
+/** The same for any kind of definition. Instructions are used with whatever else is. */
 export function wantsDefinition(config: UpstreamConfig, { kind, name }: { kind: PinKind; name: string }): boolean {
   if (kind === 'tool') return wantsTool(config, name)
   if (kind === 'prompt') return config.prompts
   return kind === 'server' || config.resources
 }
 
-/** What the configuration says about tools that the server does not have: a wrong word there would do nothing, silently. */
+/** Tools in the configuration that the server does not have: a misspelled name would do nothing, silently. */
 export function unknownTools(upstream: string, wishes: ToolWishes, known: readonly string[]): Problem[] {
   const { offer = [], leaveOut = [], tools } = wishes
   const named = [

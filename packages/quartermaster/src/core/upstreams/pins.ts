@@ -20,23 +20,22 @@ import {
 import { type KnownNames, type OtherNames, otherNamesIn } from './scan/names.ts'
 import type { Scanner } from './scan/scanner.ts'
 
-/** A look at what a server lists. */
 export interface SeenListing {
   readonly upstream: string
   readonly listing: Listing
   readonly policy: PinPolicy
-  /** Names of tools that are not this server's: what is said about them steers, and what looks like them deceives. */
+  /** Tools of other servers, to find definitions that steer or imitate them. */
   readonly others?: OtherNames | Iterable<string> | undefined
 }
 
-/** A look at what is on record of a server, by those who know of tools that were not there when it was seen. */
+/** A second check of recorded definitions, against tools that were added since. */
 interface SecondLook {
   readonly upstream: string
   readonly policy: PinPolicy
   readonly others: OtherNames
 }
 
-/** A definition that has another name now than is on record, or none. */
+/** A new offered name of a definition, or none. */
 export interface ClaimChange {
   readonly kind: PinKind
   readonly name: string
@@ -44,28 +43,28 @@ export interface ClaimChange {
   readonly now: NameClaim | undefined
 }
 
-/** What was accepted of every server, kept in the store. */
+/** The store's record of every definition that servers have listed. */
 export interface PinBook {
-  /** What is offered by what was seen before, for a server that has not answered yet. `undefined` for one never seen. */
+  /** What to offer by the record alone, before a server has answered. `undefined` for an unknown server. */
   recall(upstream: string, policy: PinPolicy): Promise<ReviewedListing | undefined>
-  /** Compares what a server lists with what was seen before, and writes down what is new. */
+  /** Compares a listing with the record and stores what is new. */
   see(listing: SeenListing): Promise<ReviewedListing>
-  /** Checks undecided definitions that mention tools of others again. Answers nothing where that changes nothing. */
+  /** Checks undecided definitions again that mention tools of others. Returns nothing where nothing changes. */
   lookAgain(look: SecondLook): Promise<ReviewedListing | undefined>
-  /** What waits for a person, what one refused, and what is offered with a warning, of one upstream or of all. */
+  /** Definitions that wait, are rejected, or are offered with a warning. */
   list(upstream?: string, options?: ListOptions): Promise<ReviewItem[]>
-  /** Throws `NAME_UNKNOWN` for what does not wait, unless it is offered and to be rejected, and `EDIT_CONFLICT` for what has changed since the person looked. */
-  decide(decision: Decision): Promise<ReviewItem[]>
   /**
-   * Writes down which names things have now, and since when. What another process has written since they were read stays, and
-   * then it answers `false`: what is on record is to be read again.
+   * Throws `NAME_UNKNOWN` for a definition that cannot be decided about, and `EDIT_CONFLICT` for one that has changed since the
+   * person looked.
    */
+  decide(decision: Decision): Promise<ReviewItem[]>
+  /** Records the offered names. Returns `false` if another process has written meanwhile: read the record again. */
   claim(upstream: string, changes: readonly ClaimChange[]): Promise<boolean>
-  /** What agents called anything of it last. */
+  /** The names under which agents knew its definitions. */
   namesOf(upstream: string): Promise<string[]>
-  /** How many pins there are of each upstream, whether it is configured or not. */
+  /** Pins by upstream, configured or not. */
   amounts(): Promise<ReadonlyMap<string, number>>
-  /** As if the server had never been seen. */
+  /** Removes the whole record of a server. */
   forget(upstream: string): Promise<void>
 }
 
@@ -81,7 +80,7 @@ export function createPinBook({ storage, clock, digest, scanner }: PinBookDeps):
   const open = async () => (await storage.open()).store
   const now = () => Math.round(clock.now())
 
-  /** Answers nothing where another process changed the pins meanwhile. */
+  /** Returns nothing if another process changed the pins meanwhile. */
   async function seeOnce(store: Store, look: Look): Promise<ReviewedListing | undefined> {
     const { upstream, policy, seen, findings } = look
     const pins = await allPins(store, { upstream })
@@ -100,7 +99,7 @@ export function createPinBook({ storage, clock, digest, scanner }: PinBookDeps):
     return pins.length === 0 ? undefined : inTurns(offeredFromPins(upstream, pins, policy), clock)
   }
 
-  /** What a server speaks of, as it was seen last by this process, or by another before it. */
+  /** The mentions in a server's definitions, from memory or else from the record. */
   async function mentionsOf(store: Store, upstream: string): Promise<Mentions> {
     const known = mentions.get(upstream)
     if (known) return known
@@ -118,7 +117,7 @@ export function createPinBook({ storage, clock, digest, scanner }: PinBookDeps):
     await inTurns(known.note(seen, kinds), clock)
   }
 
-  /** Answers whether anything has changed, and nothing where another process has changed it meanwhile. */
+  /** Returns whether anything changed, or nothing if another process changed it meanwhile. */
   async function lookOnce(store: Store, { upstream, policy, others }: SecondLook): Promise<boolean | undefined> {
     const known = await mentionsOf(store, upstream)
     const spoken = await inTurns(known.of(others), clock)
@@ -141,7 +140,7 @@ export function createPinBook({ storage, clock, digest, scanner }: PinBookDeps):
       const siblings = toolNames(seen.definitions)
       const names = { siblings, others: 'named' in others ? others : otherNamesIn(others) }
       const look: Look = { upstream, policy, seen, names, findings: new Map() }
-      // Another process may have seen the same server, or a person may have decided, between reading and writing.
+      // Another process or a person may have changed the pins between reading and writing.
       const verdict = await insisting(upstream, () => seeOnce(store, look))
       await noteMentions(store, look)
       return verdict
@@ -191,7 +190,7 @@ export function createPinBook({ storage, clock, digest, scanner }: PinBookDeps):
     },
   }
 
-  /** Those that a person can decide about. */
+  /** The pins that the decision names. */
   async function choose(store: Store, { upstream, items, decision }: Decision): Promise<PinRow[]> {
     const ids = items.map(item => pinId(digest, upstream, item))
     const named = await allPins(store, { upstream, listed: true, id: { in: ids } })
@@ -204,7 +203,7 @@ export function createPinBook({ storage, clock, digest, scanner }: PinBookDeps):
   }
 }
 
-/** A listing, read. What was found in it once need not be looked for again. */
+/** A parsed listing with its findings, which are looked for only once. */
 interface Look {
   readonly upstream: string
   readonly policy: PinPolicy
@@ -215,7 +214,7 @@ interface Look {
 
 const MOST_ATTEMPTS = 5
 
-/** Retries where another process was faster. */
+/** Retries while another process was faster. */
 async function insisting<T>(upstream: string, attempt: () => Promise<T | undefined>): Promise<T> {
   for (let attempts = 0; attempts < MOST_ATTEMPTS; attempts++) {
     const done = await attempt()
@@ -256,7 +255,7 @@ type PinFilter = {
   id?: { in: string[] }
 }
 
-/** What a person can decide about: what is not offered, and what is with a warning. */
+/** Pins that are not offered, or offered with a warning. */
 function isReviewable(pin: PinRow): boolean {
   return pin.state !== 'accepted' || isWarned(pin)
 }
@@ -279,7 +278,7 @@ async function allPins(store: Store, filter: PinFilter): Promise<PinRow[]> {
   }
 }
 
-/** Of these, in as many questions as it takes. */
+/** Reads them in as many queries as it takes. */
 async function allPinsIn(store: Store, upstream: string, ids: readonly string[]): Promise<PinRow[]> {
   const pins: PinRow[] = []
   for (let start = 0; start < ids.length; start += PAGE)
@@ -287,34 +286,33 @@ async function allPinsIn(store: Store, upstream: string, ids: readonly string[])
   return pins
 }
 
-/** What a person has decided about things that wait. */
+/** A person's decision about reviewable definitions. */
 export interface Decision {
   readonly upstream: string
-  /** By their hashes, so that it counts only for what the person has seen. */
+  /** By hash, so that it applies only to what the person has seen. */
   readonly items: readonly { readonly kind: PinKind; readonly name: string; readonly hash: string }[]
   readonly decision: 'accept' | 'reject'
-  /** Who. */
   readonly by: string
 }
 
-/** Not over the head of a person who has decided meanwhile. */
+/** Guarded, so that it never overrides a decision made meanwhile. */
 function toChange({ before: { id, hash, state }, findings, state: next }: SecondFinding): Write {
   const where = { id, hash, state, decidedAt: null }
   return update('pins', { where, set: { findings: [...findings], state: next }, guard: 'pin.unchanged' })
 }
 
-/** Guarded by what the decision was made on, so that two processes never overwrite each other. */
+/** Guarded by the row that the decision was made on, so that two processes never overwrite each other. */
 function toWrite(write: PinWrite): Write {
   if (write.kind === 'add') return insert('pins', write.pin, 'pin.new')
   const { id, hash, state } = write.before
   const where = { id, hash, state }
   if (write.kind === 'drop') return remove('pins', { where, guard: 'pin.unchanged' })
   const { offeredAs: _as, offeredSince: _since, ...seen } = write.pin
-  // Names are claimed beside this, and only what the server lists no more loses its own by it.
+  // Names are written separately; only a definition that is no longer listed loses its name here.
   return update('pins', { where, set: write.pin.listed ? seen : write.pin, guard: 'pin.unchanged' })
 }
 
-/** A verdict that changes nothing would otherwise outlive a decision that was made while it was found. */
+/** Guards a result that changes nothing against a decision made meanwhile. */
 function toCheck({ id, hash, state }: PinRow): Write {
   return mustExist('pins', { id, hash, state }, 'pin.unchanged')
 }

@@ -3,57 +3,56 @@ import { type Steps, upstreamUnit } from '../kernel/index.ts'
 import { differencesBetween } from './diff.ts'
 import { excerptOf } from './visible-text.ts'
 
-/** What the configuration lets happen without a person. */
+/** What the configuration allows without a person. */
 export type PinPolicy = Pick<UpstreamConfig, 'newTools' | 'findings'>
 
-/** What a definition is known by to agents, and since when without a break. */
+/** The name under which agents know a definition, and since when. */
 export interface NameClaim {
-  /** `undefined` for whatever name it has. */
+  /** `undefined` where it has no name yet. */
   readonly as: string | undefined
   readonly since: number
 }
 
-/** Something of a server that may be offered. */
 export interface OfferedDefinition {
   readonly kind: PinKind
   readonly name: string
   readonly hash: string
   readonly value: Readonly<Record<string, unknown>>
-  /** The name that it is on record with, if it is with any. */
+  /** Its recorded name. */
   readonly claim?: NameClaim | undefined
-  /** Something was found in it that no person has reviewed. */
+  /** It has a finding that no person has reviewed. */
   readonly isWarned?: boolean
 }
 
-/** Why something is not offered. */
+/** Why a definition is not offered. */
 export type HeldState = Exclude<ReviewItem['state'], 'warned' | 'offered'>
 
-/** Something of a server that waits for a person, or that a person refused. */
+/** A definition that waits for a person or was rejected. */
 export interface HeldDefinition {
   readonly kind: PinKind
   readonly name: string
   readonly state: HeldState
   readonly reason: string
-  /** It was offered in the form that it had before, and is again as soon as it has that. */
+  /** An earlier version was offered, and is again if it comes back. */
   readonly isChange?: boolean
-  /** The name that it is on record with, if it is with any. */
+  /** Its recorded name. */
   readonly claim?: NameClaim | undefined
 }
 
-/** What becomes of the definitions of a server. */
+/** The reviewed definitions of a server. */
 export interface ReviewedListing {
   readonly offered: readonly OfferedDefinition[]
   readonly held: readonly HeldDefinition[]
-  /** Tools that it had once and lists no more, by name. */
+  /** Names of tools that it no longer lists. */
   readonly gone: readonly string[]
-  /** What it has and does not list, so that none of that is used: `tools`, `prompts`. */
+  /** Kinds that could not be listed and are not used: `tools`, `prompts`. */
   readonly unlisted?: readonly string[]
-  /** It lists more than is used. Not known of a server that has not answered yet. */
+  /** It lists more than is used. Unknown for a server that has not answered yet. */
   readonly isCut?: true
   readonly problems: readonly Problem[]
 }
 
-/** What is offered of a server that is not there, or has not answered yet. In steps: there may be much to parse. */
+/** What to offer of a server that has not answered yet. In steps, because there may be much to parse. */
 export function* offeredFromPins(upstream: string, pins: readonly PinRow[], policy: PinPolicy): Steps<ReviewedListing> {
   const listed = pins.filter(pin => pin.listed)
   const values = new Map<PinRow, OfferedDefinition['value']>()
@@ -65,7 +64,7 @@ export function* offeredFromPins(upstream: string, pins: readonly PinRow[], poli
   return reviewListing(upstream, { present: listed, absent }, { policy, valueOf: pin => values.get(pin) ?? {} })
 }
 
-/** Why a pin is not offered; `undefined` for one that is. */
+/** Why a pin is not offered; `undefined` for an offered one. */
 export function heldState(pin: Pick<PinRow, 'state' | 'acceptedHash' | 'findings'>): HeldState | undefined {
   if (pin.state === 'accepted') return undefined
   if (pin.state === 'rejected') return 'rejected'
@@ -73,34 +72,33 @@ export function heldState(pin: Pick<PinRow, 'state' | 'acceptedHash' | 'findings
   return isSuspicious(pin.findings) ? 'suspicious' : 'new'
 }
 
-/** Whether it is offered although a finding in it was not reviewed. */
+/** Whether it is offered with an unreviewed finding. */
 export function isWarned({ state, findings, decidedAt }: Pick<PinRow, 'state' | 'findings' | 'decidedAt'>): boolean {
   return state === 'accepted' && findings.length > 0 && decidedAt === null
 }
 
-/** Whether it waits for a decision. What a person has rejected does not wait, and causes no reminder. */
+/** Whether it waits for a decision. A rejected definition does not, and causes no reminder. */
 export function isWaiting({ state }: Pick<HeldDefinition, 'state'>): boolean {
   return state !== 'rejected'
 }
 
-/** Whether a person has to look at it, by what was found. */
+/** Whether a finding needs a person. */
 export function isSuspicious(findings: readonly UpstreamFinding[]): boolean {
   return findings.some(({ strength }) => strength === 'strong')
 }
 
 interface VerdictParts {
   readonly policy: PinPolicy
-  /** What its definition says. Parsing all of them again would take long. */
+  /** The definition, from memory: parsing all of them again takes long. */
   valueOf(pin: PinRow): OfferedDefinition['value']
 }
 
-/** What the server has, and what it had. */
 interface SeenPins {
   readonly present: readonly PinRow[]
   readonly absent: readonly PinRow[]
 }
 
-/** What these pins come to. */
+/** The state of these pins as a listing. */
 export function reviewListing(
   upstream: string,
   { present, absent }: SeenPins,
@@ -159,13 +157,13 @@ function claimOf({ offeredAs, offeredSince }: PinRow): { claim?: NameClaim } {
 }
 
 export interface ListOptions {
-  /** With the definitions themselves, of which differences show only so much. */
+  /** With whole definitions; differences show only a part. */
   readonly whole?: true | undefined
-  /** Also what is offered, so that a person can take it back. */
+  /** With offered definitions, so that a person can reject them. */
   readonly offered?: true | undefined
 }
 
-/** To compare two long texts takes a while, and a server may have many. */
+/** In steps: comparing long texts takes a while. */
 export function* itemsOf(pins: readonly PinRow[], { whole }: ListOptions): Steps<ReviewItem[]> {
   const items: ReviewItem[] = []
   for (const pin of pins) {
@@ -198,7 +196,7 @@ export function byPlace(a: ReviewItem, b: ReviewItem): number {
   return first < second ? -1 : Number(first > second)
 }
 
-/** A pin in which more is found than before. */
+/** A pin with new findings. */
 export interface SecondFinding {
   readonly before: PinRow
   readonly findings: readonly UpstreamFinding[]
@@ -206,8 +204,8 @@ export interface SecondFinding {
 }
 
 /**
- * What becomes of a pin that was looked at again because there are tools that it speaks of. What is offered stays so unless it
- * speaks of them as no tool should; earlier findings stay. Nothing where there is nothing new.
+ * A pin after a second check against other tools, or nothing if it has no new finding. An offered one stays offered unless a
+ * new finding is strong; earlier findings stay.
  */
 export function lookedAgain(
   before: PinRow,
@@ -223,9 +221,9 @@ export function lookedAgain(
   return { before, findings, state: isHeld ? 'pending' : before.state }
 }
 
-/** What depends on which tools there are. */
+/** Rules that depend on the tools of others. */
 const OF_NAMES: ReadonlySet<UpstreamFinding['rule']> = new Set(['otherTool', 'lookalike'])
-/** As many as are told of any definition. */
+/** The most findings of one definition. */
 const MOST = 20
 
 const placeOf = ({ rule, field, message }: UpstreamFinding) => `${rule} ${field} ${message}`

@@ -13,21 +13,21 @@ import type { ToolDefinition } from '../catalogue/index.ts'
 import { consentPrefix, isRecord, upstreamUnit } from '../kernel/index.ts'
 import { shortened } from './visible-text.ts'
 
-/** All of a tool's definition but what runs it. */
+/** A tool's definition without its handler. */
 export type UpstreamTool = Omit<ToolDefinition<JsonSchema, JsonSchema>, 'handler'> & { ownName: string }
 
 export interface ToolFactsOptions {
   readonly upstream: string
-  /** Under which it is offered. */
+  /** The offered name. */
   readonly name: string
-  /** As the server lists it. */
+  /** The tool as the server lists it. */
   readonly raw: Readonly<Record<string, unknown>>
   readonly config: Pick<UpstreamConfig, 'tools' | 'consent' | 'timeoutMs' | 'maxResultBytes' | 'maxBinaryBytes'>
 }
 
 /**
- * What is known about a tool of a server: what the configuration says, else what the server says, else the careful thing.
- * A server's word makes a tool easier to repeat and harder to allow; only the configuration can do it the other way round.
+ * The safety facts of an upstream tool: from the configuration, else from the server, else the careful assumption. A server's
+ * annotations make a tool easier to repeat and harder to allow; only the configuration can do the opposite.
  */
 export function toolFacts({ upstream, name, raw, config }: ToolFactsOptions): UpstreamTool {
   const ownName = textIn(raw, 'name') ?? name
@@ -51,7 +51,7 @@ export function toolFacts({ upstream, name, raw, config }: ToolFactsOptions): Up
   }
 }
 
-/** What persons may have to allow before tools of this server run. */
+/** The consent operations of a server's tools. */
 export function consentOperationsOf(
   upstream: string,
   tools: readonly Pick<UpstreamTool, 'consent'>[],
@@ -69,7 +69,7 @@ export function consentOperationsOf(
   })
 }
 
-/** The consent operations that tools of this server can ask for: a word about any other would do nothing, silently. */
+/** The consent operations that its tools can ask for: a misspelled one would do nothing, silently. */
 export function askableConsent(
   upstream: string,
   { tools, consent }: Pick<UpstreamConfig, 'tools' | 'consent'>,
@@ -80,7 +80,7 @@ export function askableConsent(
   return [...new Set([...kinds.map(kind => own + kind), ...named])]
 }
 
-/** How many tools of a server ask a person first, as its entry stands and by each choice. */
+/** How many of a server's tools ask a person, now and for each choice. */
 export function countAsking(
   tools: readonly Readonly<Record<string, unknown>>[],
   { tools: said, consent }: Pick<UpstreamConfig, 'tools' | 'consent'>,
@@ -100,12 +100,12 @@ export function countAsking(
 
 const FIRST_ASKING = 10
 
-/** Whether a server says of a tool whether it changes or destroys something. */
+/** Whether the server says if a tool changes or destroys something. */
 export function isAnnotated(annotations: Readonly<Record<string, unknown>> = {}): boolean {
   return [annotations['readOnlyHint'], annotations['destructiveHint']].some(hint => typeof hint === 'boolean')
 }
 
-/** A tool that says it changes nothing and destroys something is told of; the careful half is believed. */
+/** A tool that claims to change nothing and to destroy something is reported; the careful half is used. */
 export function contradictionIn(upstream: string, raw: Readonly<Record<string, unknown>>): Problem | undefined {
   const { readOnlyHint, destructiveHint } = recordIn(raw, 'annotations') ?? {}
   if (readOnlyHint !== true || destructiveHint !== true) return undefined
@@ -146,7 +146,7 @@ function mayChange(raw: object, options: UpstreamToolOptions | undefined): boole
   return options?.mutates ?? (destructiveHint === true || readOnlyHint !== true)
 }
 
-/** What a person is asked to allow by the choice for the server; without one only what the server calls destructive. */
+/** What the server's consent choice asks for; without a choice only what the server calls destructive. */
 function askedKind(
   raw: object,
   options: UpstreamToolOptions | undefined,
@@ -170,7 +170,7 @@ function reasonFor(upstream: string, operation: string): string {
   return `The configuration asks for it before this tool of "${upstream}" runs.`
 }
 
-/** What is said of a tool, else of all tools of its server. */
+/** The tool's own limits, or else its server's. */
 function limitsOf(options: UpstreamToolOptions = {}, config: ToolFactsOptions['config']): Partial<UpstreamTool> {
   const timeoutMs = options.timeoutMs ?? config.timeoutMs
   const maxResultBytes = options.maxResultBytes ?? config.maxResultBytes
@@ -182,7 +182,7 @@ function limitsOf(options: UpstreamToolOptions = {}, config: ToolFactsOptions['c
   }
 }
 
-/** What is taken from the configuration as it stands. */
+/** Options passed on as they are. */
 function passedOptions(options: UpstreamToolOptions = {}): Partial<UpstreamTool> {
   const { whenToUse, section, examples, retry, asTask } = options
   return {
@@ -202,7 +202,7 @@ function titleOf(raw: object): string | undefined {
   return title === undefined ? undefined : shortened(title, LONGEST_TITLE)
 }
 
-/** Pictures travel with every list, so large ones stay where they are. */
+/** Icons are part of every list, so large ones are left out. */
 const LARGEST_ICON = 8 * 1024
 const LARGEST_EXTRAS = 16 * 1024
 
@@ -211,7 +211,7 @@ function iconOf(raw: object): string | undefined {
   return sources.find(src => src.length <= LARGEST_ICON && ToolFacts.shape.icon.safeParse(src).success)
 }
 
-/** Everything that a client may want to know beside our facts; without the pictures where they are too large for that. */
+/** The other fields for clients, without icons that are too large. */
 function extrasOf(raw: object): McpExtras | undefined {
   const annotations = recordIn(raw, 'annotations')
   const icons = listIn(raw, 'icons')

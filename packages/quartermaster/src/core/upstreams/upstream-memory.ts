@@ -2,20 +2,20 @@ import type { UpstreamRow } from '../../contracts/index.ts'
 import type { Clock, Ids } from '../kernel/index.ts'
 import { allRows, insert, remove, type Store, update } from '../store/index.ts'
 
-/** What is worth remembering about a server between two starts. */
+/** Facts about a server that outlive a restart. */
 export interface UpstreamFacts {
   readonly era: 'legacy' | 'modern' | null
   readonly server: Record<string, unknown> | null
-  /** Of the configuration that it was found out with: with another one it may be another server. */
+  /** Of the configuration that they were found with; with another one it may be another server. */
   readonly fingerprint: string | null
 }
 
-/** What is known about servers, kept in the store. */
+/** The store's facts about servers. */
 export interface UpstreamMemory {
   recall(name: string): Promise<UpstreamRow | undefined>
-  /** `since`: since when it is configured; kept from the first time. */
+  /** `since` is kept from the first time. */
   remember(name: string, facts: UpstreamFacts, since: number): Promise<void>
-  /** Those of which anything is known, whether they are configured or not. */
+  /** Names of all known servers, configured or not. */
   names(): Promise<string[]>
   forget(name: string): Promise<void>
 }
@@ -43,7 +43,7 @@ export function createUpstreamMemory({ storage, clock, ids }: UpstreamMemoryDeps
       const row = { id: ids.next('upstream'), ...PLACE, name, ...set, firstSeenAt: Math.round(since) }
       const known = await find(store, name)
       const added = known ? undefined : await store.commit([insert('upstreams', row, 'upstream.new')])
-      // Known, or just added by another process. The latest facts win.
+      // It was known, or another process has just added it; the latest facts win.
       if (!added?.committed) await store.commit([update('upstreams', { where: { ...PLACE, name }, set, rows: 'any' })])
     },
     async names() {
