@@ -74,6 +74,7 @@ describe('what looks like an attack', () => {
   it('is known by the tools of others from the first sight on, also where nothing runs', async () => {
     const { entry } = await listing([definition('note'), BY_ORDER])
     const dir = await makeProject({ 'quartermaster.config.json': JSON.stringify({ mcpServers: { desk: entry } }) })
+    await quartermaster(['doctor'], { cwd: dir })
     const waiting = await quartermaster(['upstreams', 'review', '--json'], { cwd: dir })
     expect(waiting.json()).toMatchObject([{ name: 'by_order', state: 'suspicious' }])
   })
@@ -88,7 +89,7 @@ describe('what looks like an attack', () => {
     ])
     const mcpServers = { victim: victim.entry, decoy: decoy.entry }
     const dir = await makeProject({ 'quartermaster.config.json': JSON.stringify({ mcpServers }) })
-    await quartermaster(['tools', '--json'], { cwd: dir })
+    await quartermaster(['doctor'], { cwd: dir })
     const waiting = await quartermaster(['upstreams', 'review', '--json'], { cwd: dir })
     const states = waiting.json<{ name: string; state: string }[]>().map(({ name, state }) => `${name} ${state}`)
     const held = ['first suspicious', 'last suspicious', 'next suspicious', 'victim_send_mail suspicious']
@@ -104,7 +105,7 @@ describe('what looks like an attack', () => {
     const copy = await listing([definition('notion_search'), definition('notion_fetch', { description: order })])
     const mcpServers = { notion: { ...copy.entry, ...more }, 'notion-work': copy.entry }
     const dir = await makeProject({ 'quartermaster.config.json': JSON.stringify({ mcpServers }) })
-    await quartermaster(['tools', '--json'], { cwd: dir })
+    await quartermaster(['doctor'], { cwd: dir })
     const waiting = await quartermaster(['upstreams', 'review', '--json'], { cwd: dir })
     expect(waiting.json()).toEqual([])
   })

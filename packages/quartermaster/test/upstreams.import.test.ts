@@ -30,6 +30,7 @@ describe('an import of what servers speak of that are there', () => {
   it.each([true, false])('tells what each has in the end, and whom it has held back: up runs is %s', async isUp => {
     const { dir, run } = await project()
     if (isUp) await startUp(dir)
+    else await run('doctor')
     const offered = async () =>
       (await run('upstreams', '--json')).json<UpstreamStatus[]>().map(({ tools }) => tools.offered)
     await expect.poll(offered).toEqual([2])
@@ -308,18 +309,18 @@ describe('a server that never answers, where nothing runs', () => {
   })
 })
 
-describe('a server that fails before anybody has seen it, where nothing runs', () => {
-  it('is down to whoever asks, in whichever way', async () => {
+describe('a server that was never listed, where no `up` runs', () => {
+  it('is unknown to every command until `doctor` says that it fails', async () => {
     const ill = { command: process.execPath, args: ['-e', 'process.exit(1)'] }
     const dir = await makeProject({ 'quartermaster.config.json': JSON.stringify({ mcpServers: { ill } }) })
     const run = (...args: string[]) => quartermaster(args, { cwd: dir })
-    expect((await run('upstreams', '--json')).json()).toMatchObject([{ name: 'ill', state: 'down' }])
+    expect((await run('upstreams', '--json')).json()).toMatchObject([{ name: 'ill', state: 'idle' }])
     const status = (await run('status', '--json')).json<{ dependencies: object[] }>()
-    expect(status.dependencies).toMatchObject([{ name: 'upstream-ill', state: 'down' }])
-    const missing = [{ dependency: 'upstream-ill', state: 'down' }]
-    const recheck = await run('recheck', 'capability:ill', '--json')
-    expect([recheck.code, recheck.json()]).toMatchObject([1, { active: false, missing }])
+    expect(status.dependencies).toMatchObject([{ name: 'upstream-ill', state: 'unknown' }])
     for (const command of ['tools', 'capabilities', 'agents'])
-      expect((await run(command)).stderr).toContain('"ill" has not been seen yet: It ended with exit code 1. ')
+      expect((await run(command)).stderr).toMatch(/"ill" has not been seen yet: .*quartermaster upstreams restart ill/)
+    const { code, stdout } = await run('doctor')
+    expect(code).toBe(1)
+    expect(stdout).toMatch(/Upstream "ill" is down: It ended with exit code 1.*\n.*quartermaster upstreams restart ill/)
   })
 })

@@ -23,110 +23,122 @@ export interface OwnProcess extends ProcessLike {
   readonly stdout: Writable
   readonly stderr: Writable
   readonly cwd: string
-  /** False for what only stands in for one: what concerns a whole process is left as it is then. */
+  /** False for a substitute in a test: settings of the whole process are left alone then. */
   readonly isWhole: boolean
+}
+
+/** Where errors are logged that no caller catches; `up` replaces the log by its own. */
+interface UncaughtErrors {
+  log: Log
 }
 
 /** Runs the command line of this process and answers its exit code. */
 export async function main(argv: readonly string[]): Promise<number> {
-  const strays = { log: processLog(process.stderr, () => 'error') }
-  keepOutputClean()
-  surviveProjectCode(strays)
+  const uncaught: UncaughtErrors = { log: processLog(process.stderr, () => 'error') }
+  // Standard output belongs to the command's answer. What project code prints goes to standard error.
+  globalThis.console = new Console({ stdout: process.stderr, stderr: process.stderr })
+  surviveProjectCode(uncaught)
   const stopping = new AbortController()
-  let askedAt: number | undefined
+  let signalledAt: number | undefined
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
     process.on(signal, () => {
-      askedAt ??= performance.now()
-      // The second one stops at once. At the same moment it is the same wish, come by two ways.
-      if (performance.now() - askedAt > 500) process.exit(130)
+      signalledAt ??= performance.now()
+      // A second signal stops at once. Within half a second it is the same request, delivered twice.
+      if (performance.now() - signalledAt > 500) process.exit(130)
       stopping.abort(new Error(`Stopped by ${signal}.`))
     })
   }
-  // Our own timers keep no process alive, and a process with nothing else to wait for would end in the middle.
+  // Our own timers keep no process alive, and without this it would end in the middle of a command.
   const alive = setInterval(() => {}, 2 ** 30)
   const interrupt = () => void process.kill(process.pid, 'SIGINT')
   const { stdout, stderr, stdin, env } = process
   try {
     return await runCli(
       argv,
-      createHost({ stdout, stderr, stdin, env, interrupt, cwd: process.cwd(), isWhole: true }, stopping.signal, strays),
+      createHost(
+        { stdout, stderr, stdin, env, interrupt, cwd: process.cwd(), isWhole: true },
+        stopping.signal,
+        uncaught,
+      ),
     )
   } finally {
     clearInterval(alive)
   }
 }
 
-/** Standard output belongs to the command's answer. What project code prints goes where diagnostics go. */
-function keepOutputClean(): void {
-  globalThis.console = new Console({ stdout: process.stderr, stderr: process.stderr })
+/**
+ * A stray rejection or a timer that throws in project code must not take down the tools of others, or the answer of an
+ * unrelated command. Our own state is only replaced in one step, so continuing is safe; see docs/decisions/0003.
+ */
+function surviveProjectCode(uncaught: UncaughtErrors): void {
+  const report = (what: string) => (error: unknown) => uncaught.log.error(what, { error: stackOf(error) })
+  process.on('unhandledRejection', report('An unhandled rejection.'))
+  process.on('uncaughtException', report('An uncaught error.'))
 }
 
-/** What the commands need of the product, for a process or for what stands in for one. */
-export function createHost(own: OwnProcess, signal: AbortSignal, strays: { log: Log }): CliHost {
+/** What the commands need of the product. Most of it is loaded by the few commands that use it. */
+export function createHost(own: OwnProcess, signal: AbortSignal, uncaught: UncaughtErrors): CliHost {
   const { stdout, stderr, stdin, env, cwd, isWhole: ownsProcess } = own
-  const quiet = processLog(stderr, () => given.data ?? 'silent')
-  // A command answers by its output; the log level is set to see more.
-  const given = SETTINGS.logLevel.schema.safeParse(env[SETTINGS.logLevel.env])
+  // A command answers by its output; set the log level to see more.
+  const level = SETTINGS.logLevel.schema.safeParse(env[SETTINGS.logLevel.env]).data ?? 'silent'
+  const log = processLog(stderr, () => level)
   return {
     version: VERSION,
     io: createProcessIo(own),
     cwd,
     signal,
     clock: createSystemClock(),
-    openControl: options => openControl({ from: cwd, ...options, env, log: quiet, ownsProcess }),
+    openControl: options => openControl({ from: cwd, ...options, env, log, ownsProcess }),
     async openPersonControl(options) {
-      // Only few commands need it, and those seldom.
-      const { openPersonControl } = await import('./control/open-person-control.ts')
+      const { openPersonControl } = await import('./control/open-remote-control.ts')
       return openPersonControl({ from: cwd, ...options })
     },
     async openAgentControl(options) {
-      const { openAgentControl } = await import('./control/open-agent-control.ts')
+      const { openAgentControl } = await import('./control/open-remote-control.ts')
       return openAgentControl({ from: cwd, ...options })
     },
-    up: options => up(options, own, strays),
+    up: options => up(options, own, uncaught),
     async connect(options) {
-      // Loaded here, because nothing else needs it.
       const { connect } = await import('./bootstrap/connect.ts')
       return connect({ from: cwd, ...options, stdin, stdout, stderr, signal })
     },
     async connectCommand({ agent, organisation, ...place }) {
-      const { connectCommand } = await import('./bootstrap/connect-command.ts')
+      const { connectCommand } = await import('./bootstrap/client-setup.ts')
       return connectCommand({ agent, organisation }, { from: cwd, ...place })
     },
     openBrowser: url => openBrowser(url, { platform: process.platform, env }),
     async clientConfigs({ source, ...place }) {
-      const { clientConfigs } = await import('./bootstrap/client-configs.ts')
+      const { clientConfigs } = await import('./bootstrap/client-setup.ts')
       return clientConfigs(source, { from: cwd, ...place }, env)
     },
     async importApi(options) {
       const { importApi } = await import('./bootstrap/import-api.ts')
       const { config, data } = options
       const tools = async () => {
-        const { control, close } = await openControl({ from: cwd, config, data, env, log: quiet, ownsProcess })
+        const { control, close } = await openControl({ from: cwd, config, data, env, log, ownsProcess })
         return control.tools({}).finally(close)
       }
       return importApi({ from: cwd, ...options }, { clock: createSystemClock(), signal, tools })
     },
     async packageVersion(wanted) {
-      const { packageVersion } = await import('./bootstrap/package-version.ts')
+      const { packageVersion } = await import('./bootstrap/client-setup.ts')
       return packageVersion(wanted, { signal })
     },
     async moveStore(options) {
       const { moveStore } = await import('./project/move-store.ts')
-      return moveStore({ from: cwd, ...options, log: quiet })
+      return moveStore({ from: cwd, ...options, log })
     },
     init: ({ dir }) => initProject({ dir, packageDir: PACKAGE_DIR }),
   }
 }
 
-async function up(options: UpOptions, own: OwnProcess, strays: { log: Log }): Promise<UpStarted> {
-  // Only this command needs a server.
-  const [{ serve }, { upNotes }] = await Promise.all([import('./bootstrap/serve.ts'), import('./bootstrap/serve.ts')])
+async function up(options: UpOptions, own: OwnProcess, uncaught: UncaughtErrors): Promise<UpStarted> {
+  const { serve, upNotes } = await import('./bootstrap/serve.ts')
   const { onEvent, json, ...rest } = options
   const { cwd, env, stderr, isWhole: ownsProcess } = own
   let level: Settings['logLevel'] = DEFAULT_SETTINGS.logLevel
   const log = json ? processLog(stderr, () => level) : noticeLog(onEvent, () => level)
-  strays.log = log
+  uncaught.log = log
   const serving = await serve({
     ...rest,
     from: cwd,
@@ -145,33 +157,22 @@ async function up(options: UpOptions, own: OwnProcess, strays: { log: Log }): Pr
   return { url: serving.url, facts, notes, status: await serving.status(), closed: serving.closed }
 }
 
-/** Calls are many, and stand in the audit: that one begins, or ends with its caller's answer, is logged at debug level only. */
+/** Calls are many, and are in the audit: their begin and their answered end are logged at debug level only. */
 function isOrdinary(name: string, event: object): boolean {
   if (name !== 'operation.changed') return name === 'call.settled'
   const { to, isTold } = event as OperationChange
   return to === 'leased' || isTold
 }
 
-/**
- * A stray rejection or a timer that throws in project code must not take everybody else's tools down, nor the answer of
- * a command that has nothing to do with it. Our own state is only ever replaced in one step, so going on is safe; see
- * docs/decisions/0003.
- */
-function surviveProjectCode(strays: { log: Log }): void {
-  const report = (what: string) => (error: unknown) => strays.log.error(what, { error: stackOf(error) })
-  process.on('unhandledRejection', report('An unhandled rejection.'))
-  process.on('uncaughtException', report('An uncaught error.'))
-}
-
 function processLog(stderr: Writable, level: () => Settings['logLevel']): Log {
   return createJsonLog({ write: line => void stderr.write(line), level })
 }
 
-/** Diagnostics as lines for the person who watches. */
+/** Diagnostics as lines for the person at the terminal. */
 function noticeLog(onEvent: UpOptions['onEvent'], level: () => Settings['logLevel']): Log {
-  const tell = (severity: 'info' | 'warning', text: string, fields?: Record<string, unknown>) =>
-    onEvent({ name: 'notice', event: { level: severity, text: fields ? `${text} ${JSON.stringify(fields)}` : text } })
-  return createLevelledLog(level, (lineLevel, message, fields) =>
-    tell(lineLevel === 'warn' || lineLevel === 'error' ? 'warning' : 'info', message, fields),
-  )
+  return createLevelledLog(level, (lineLevel, message, fields) => {
+    const text = fields ? `${message} ${JSON.stringify(fields)}` : message
+    const isWarning = lineLevel === 'warn' || lineLevel === 'error'
+    onEvent({ name: 'notice', event: { level: isWarning ? 'warning' : 'info', text } })
+  })
 }

@@ -110,7 +110,7 @@ export async function upstreamFixture({
     const step = unseen.includes(name) ? { unseen: 'Try it now.' } : {}
     return { ...status(name, state ?? 'up'), ...tools, ...step }
   }
-  type Unused = 'source' | 'configure' | 'mount' | 'clearTheWay' | 'dismiss' | 'recall' | 'start' | 'download' | 'stop'
+  type Unused = 'source' | 'configure' | 'mount' | 'clearTheWay' | 'dismiss' | 'recall' | 'start' | 'stop'
   const upstreams: Omit<Upstreams, Unused> = {
     statuses: () => [...project.upstreams().keys()].map(look),
     logs: (name, { limit }) => [{ at: 1, from: 'stderr', text: `${name} ${limit}` }],
@@ -130,8 +130,7 @@ export async function upstreamFixture({
     onState: () => () => {},
     meet: () => {},
     meetNow: async () => false,
-    meetOnly: async () => false,
-    meetAgain: async () => false,
+    connectAll: async () => false,
   }
   const offered = new Map(
     Object.entries(tools).map(([name, unit]) => [name, { name, unit, source: 'upstreams' } as unknown as Tool]),

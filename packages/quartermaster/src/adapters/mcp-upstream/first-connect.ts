@@ -1,10 +1,6 @@
 import { type Clock, createCancellation } from '../../core/kernel/index.ts'
 import { pause } from './peer/abort.ts'
 import type { Upstream } from './upstream.ts'
-import { DOWNLOAD_MS } from './upstream-entry.ts'
-
-/** The server of this name, or those that may have this tool. */
-export type MeetChoice = { readonly name: string } | { readonly tool: string }
 
 /** Connects to servers that were never connected before, for callers that need them, and waits for their tools. */
 export interface FirstConnects {
@@ -14,32 +10,18 @@ export interface FirstConnects {
   isComing(name: string): boolean
   /** Calls back when the state of any server changes. Returns how to stop. */
   onState(listener: () => void): () => void
-  /**
-   * Resolves when no first connection is in progress, or after the time, or the grace period since a server last
-   * connected. There is no grace period before the first. Downloads get more time.
-   */
-  met(withinMs: number, options?: { graceMs?: number }): Promise<void>
+  /** Resolves when no first connection is in progress, or after the time. Downloads get more time. */
+  met(withinMs: number): Promise<void>
   /**
    * A call may be for a tool of a server that was never connected: it starts at once. Resolves when it is up, is not to
    * be waited for, or the time is over. Answers whether its tools are known now. Only where servers are kept running.
    */
   meetNow(name: string, withinMs: number): Promise<boolean>
   /**
-   * Starts these servers, and no others, where they were never connected, not tried yet and need no download. Resolves
-   * when each is up or has failed, or the time is over. Answers whether there were any.
+   * For a single command: starts every server that does not run and needs no download. Resolves when each is up or has
+   * failed, or the time is over. Answers whether any was started.
    */
-  meetOnly(choice: MeetChoice, withinMs: number): Promise<boolean>
-  /**
-   * Starts the server of this name, or all, where they are known and do not run, so that their tools are judged by a
-   * new listing. Resolves when that is done or has failed, or the time is over. Answers whether any was started. Only
-   * for single commands.
-   */
-  meetAgain(name: string | undefined, withinMs: number): Promise<boolean>
-  /**
-   * Starts servers never connected because they may need a download; given a tool, those that may have it. Resolves
-   * when each is up or has failed. Answers whether any is up.
-   */
-  download(tool?: string): Promise<boolean>
+  connectAll(withinMs: number): Promise<boolean>
 }
 
 interface FirstConnectsDeps {
@@ -63,9 +45,7 @@ const MORE_FOR_DOWNLOAD_MS = 50_000
 
 export function createFirstConnects(deps: FirstConnectsDeps): FirstConnects {
   const { clock, mounted, isUnread, areKept, adopted, onState } = deps
-  const isUnseen = (one: Upstream) => one.isUnseen() && !isUnread(one)
   const all = () => [...mounted.values()]
-  const countSeen = () => all().filter(one => !one.isUnseen()).length
 
   function until(isSo: () => boolean, withinMs: number): Promise<void> {
     if (isSo()) return Promise.resolve()
@@ -78,22 +58,6 @@ export function createFirstConnects(deps: FirstConnectsDeps): FirstConnects {
       const cancel = clock.after(withinMs, end)
       const stop = onState(() => isSo() && end())
     })
-  }
-
-  /**
-   * Servers mostly connect together; one that hangs never does. A server that connected is known from then on, so the
-   * next command waits for the others from the beginning and none is left out permanently. One that fails would be
-   * there again each time, and says nothing about the others.
-   */
-  async function mostMet(end: number, graceMs: number): Promise<void> {
-    const isAnyLeft = () => all().some(isBeingMet)
-    let waitMs = end - clock.now()
-    while (isAnyLeft()) {
-      const before = countSeen()
-      await until(() => !isAnyLeft() || countSeen() > before, waitMs)
-      if (countSeen() <= before) return
-      waitMs = Math.min(graceMs, end - clock.now())
-    }
   }
 
   /** Waits for a server until it is up, or its callers would give up waiting. */
@@ -112,9 +76,9 @@ export function createFirstConnects(deps: FirstConnectsDeps): FirstConnects {
       return one !== undefined && (one.isStarting() || !one.isUnseen())
     },
     onState,
-    async met(withinMs, { graceMs = withinMs } = {}) {
+    async met(withinMs) {
       await adopted().catch(() => {})
-      await mostMet(clock.now() + withinMs, graceMs)
+      await until(() => !all().some(isBeingMet), withinMs)
       const isDownloading = () => all().some(one => isBeingMet(one) && one.mayBeDownloading())
       await until(() => !isDownloading(), MORE_FOR_DOWNLOAD_MS)
     },
@@ -130,35 +94,15 @@ export function createFirstConnects(deps: FirstConnectsDeps): FirstConnects {
         if (mounted.get(name) === one) return !one.isUnseen()
       }
     },
-    async meetOnly(choice, withinMs) {
-      await adopted().catch(() => {})
-      const isAsked = (one: Upstream) => ('name' in choice ? one.name === choice.name : one.mayOffer(choice.tool))
-      // A server that was tried is not waited for a second time.
-      const isLeft = (one: Upstream) => isUnseen(one) && !one.mayNeedDownload() && one.status().state === 'idle'
-      const wanted = all().filter(one => isAsked(one) && isLeft(one))
-      for (const one of wanted) one.start()
-      await until(() => !wanted.some(isBeingMet), withinMs)
-      return wanted.length > 0
-    },
-    async meetAgain(name, withinMs) {
+    async connectAll(withinMs) {
       if (areKept()) return false
       await adopted().catch(() => {})
       // A server that was tried is not waited for a second time.
-      const isLeft = (one: Upstream) => !isUnread(one) && !one.isUnseen() && one.status().state === 'idle'
-      const wanted = all().filter(one => (name === undefined || one.name === name) && isLeft(one))
+      const isIdle = (one: Upstream) => !isUnread(one) && !one.mayNeedDownload() && one.status().state === 'idle'
+      const wanted = all().filter(isIdle)
       for (const one of wanted) one.start({ isWanted: true })
       await until(() => !wanted.some(one => one.isStarting()), withinMs)
       return wanted.length > 0
-    },
-    async download(tool) {
-      await adopted().catch(() => {})
-      const isWanted = (one: Upstream) =>
-        isUnseen(one) && one.mayNeedDownload() && (tool === undefined || one.mayOffer(tool))
-      const wanted = all().filter(isWanted)
-      for (const one of wanted) one.start()
-      // Nothing takes longer: by then the start has failed.
-      await until(() => !wanted.some(isBeingMet), DOWNLOAD_MS)
-      return wanted.some(one => !one.isUnseen())
     },
   }
 }

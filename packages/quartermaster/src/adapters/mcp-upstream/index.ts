@@ -1,5 +1,4 @@
 export { createMount } from './capability-servers.ts'
-export type { MeetChoice } from './first-connect.ts'
 export type { MountChanges, UpstreamParts } from './mounts.ts'
 export { keyBeforeLogin } from './oauth/key-before-login.ts'
 export type { LoginAttempt } from './oauth/login.ts'

@@ -9,13 +9,10 @@ import type { UpstreamAuth } from './oauth/upstream-auth.ts'
 import { createRevokedAgents } from './revoked-agents.ts'
 import { createStartQueue, MOST_REMOTE_STARTS, MOST_STARTS } from './start-queue.ts'
 import type { Upstream } from './upstream.ts'
-import { begunStep } from './upstream-entry.ts'
+import { begunStep, unseenStep } from './upstream-entry.ts'
 
-/**
- * Which servers to start: all that should run, the first of these until we are ready ourselves, those never connected,
- * or of these only the ones without a download.
- */
-export type StartChoice = 'all' | 'first' | 'unseen' | 'unseenHere'
+/** Which servers to start: all that should run, the first of these until we are ready ourselves, or those never connected. */
+export type StartChoice = 'all' | 'first' | 'unseen'
 
 /** The names that a configuration added, replaced and removed. */
 export interface MountChanges {
@@ -101,8 +98,7 @@ export function createMounts(deps: MountsDeps): Mounts {
 
   /** A server is not started because of a store that cannot be read: it is not to blame. */
   function begin(upstream: Upstream): void {
-    const isLeft = started === 'unseenHere' && upstream.mayNeedDownload()
-    const isNew = started !== undefined && isUnseen(upstream) && !isLeft
+    const isNew = started !== undefined && isUnseen(upstream)
     if (areKept()) starts.add(upstream)
     else if (isNew) upstream.start()
   }
@@ -149,7 +145,7 @@ export function createMounts(deps: MountsDeps): Mounts {
 
   /** Upstreams that it replaced may still have open calls. */
   function statusOf(upstream: Upstream): UpstreamStatus {
-    const status = asBegun(asUnread(upstream.status(), unread.get(upstream)), areKept())
+    const status = asUnread(asBegun(upstream.status(), areKept()), unread.get(upstream))
     return { ...status, pids: [...status.pids, ...draining.pids(upstream.name)] }
   }
 
@@ -209,10 +205,11 @@ function asUnread(status: UpstreamStatus, why: string | undefined): UpstreamStat
   return { ...status, reason, unseen: 'Look again then: quartermaster upstreams' }
 }
 
-/** What a command has begun ends with it, and would be begun again by the next. */
+/** A single command ends the servers that it started, and keeps no log of them. */
 function asBegun(status: UpstreamStatus, isKept: boolean): UpstreamStatus {
   const { name, state, unseen } = status
-  return isKept || unseen === undefined || state !== 'starting' ? status : { ...status, unseen: begunStep(name) }
+  if (isKept || unseen === undefined) return status
+  return { ...status, unseen: state === 'starting' ? begunStep(name) : unseenStep({ ...status, hasSpoken: false }) }
 }
 
 function canStay(upstream: Upstream, config: UpstreamConfig | undefined): boolean {

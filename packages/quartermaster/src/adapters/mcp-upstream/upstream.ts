@@ -39,8 +39,6 @@ export interface Upstream {
   mayNeedDownload(): boolean
   /** The same, while it is being started. */
   mayBeDownloading(): boolean
-  /** Whether it could have a tool of this name, by its configuration. */
-  mayOffer(tool: string): boolean
   remember(): Promise<void>
   /** It will be started soon, unless it is lazy. */
   announce(): void
@@ -105,7 +103,6 @@ export function createUpstream(deps: UpstreamDeps): Upstream {
     isStarting: () => connections.main.state().kind === 'starting' && connections.main.lastError() === undefined,
     mayNeedDownload: () => mayNeedDownload(parts, config),
     mayBeDownloading: () => mayBeDownloading(parts, config),
-    mayOffer: tool => mayOffer(tool, deps.name, config),
     remember: async () => void (await Promise.all([reviewQueue.recall(), serverFacts.recall(), connector.recall()])),
     announce() {
       if (config.enabled && isToRun()) connections.main.announce()
@@ -163,10 +160,6 @@ function seeAgain({ connections: { main }, lister }: WiredUpstream, { enabled }:
 
 function mayBeDownloading(parts: WiredUpstream, config: UpstreamConfig): boolean {
   return parts.connections.main.state().kind === 'starting' && mayNeedDownload(parts, config)
-}
-
-function mayOffer(tool: string, name: string, { prefix = name, tools }: UpstreamConfig): boolean {
-  return prefix === false || tool.startsWith(`${prefix}_`) || Object.values(tools).some(given => given.name === tool)
 }
 
 function statusOf(deps: UpstreamDeps, parts: WiredUpstream, config: UpstreamConfig): UpstreamStatus {

@@ -83,7 +83,7 @@ describe('whoever waits for a server that nobody has seen, because of a call', (
 })
 
 it('tells of one that a command has begun to start, and that does not answer, how to wait for it', async () => {
-  const { configure, status } = await stage({ which: 'unseenHere' })
+  const { configure, status } = await stage({ which: 'unseen' })
   await configure({ ill: hanging() })
   await expect
     .poll(() => status(), PATIENT)

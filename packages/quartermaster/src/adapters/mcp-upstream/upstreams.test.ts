@@ -155,74 +155,47 @@ async function looked({ definitions }: Extract<SourceUnit, { hash: string }>) {
   return probe && 'run' in probe ? await probe.run({ signal: SIGNAL, hasSecret: () => false }) : undefined
 }
 
-it('starts what may have to be downloaded only for a command that needs it, and waits for it then', async () => {
-  const { upstreams, configure, status, toolNames, units } = await stage({ which: 'unseenHere' })
-  const { late, folder } = await latePrograms()
-  await writeFile(join(folder, 'fetched'), '')
-  await configure({ npx: late('npx'), off: { ...late('npx'), enabled: false }, told: late('npx') })
-  await upstreams.met(10_000)
-  const left = {
+it('starts what may have to be downloaded only for a command that names it, and says so until then', async () => {
+  const { upstreams, configure, status, units } = await stage({ which: 'none' })
+  const { late } = await latePrograms()
+  await configure({ npx: late('npx'), off: { ...late('npx'), enabled: false } })
+  expect(await upstreams.connectAll(60_000)).toBe(false)
+  expect(status('npx')).toMatchObject({
     state: 'idle',
     isFetching: true,
     pids: [],
     reason: 'It does not run. What it runs may have to be downloaded first.',
-    unseen: expect.stringMatching(
-      /^Have it started: quartermaster upstreams restart (npx|told), or: quartermaster up$/,
-    ),
-  }
-  expect(status('npx')).toMatchObject(left)
+    unseen: 'Have it started: quartermaster upstreams restart npx, or: quartermaster up',
+  })
   const found = await Promise.all((await units()).map(looked))
-  // Nothing is known yet of what nobody has started, so it is not said to be up.
+  // Nothing is known yet of a server that was never started, so it is not said to be up.
   expect(found[0]).toMatchObject({ up: false, pending: true, reason: status('npx')?.reason })
-  // It is asked only of one that is switched on, and so about to be.
   expect(found[1]).toMatchObject({ up: false, pending: true, reason: 'It is being switched on.' })
   expect(status('off')).not.toHaveProperty('isFetching')
   expect(status('off')).not.toHaveProperty('unseen')
-  expect(await upstreams.download('other_echo')).toBe(false)
-  expect(await upstreams.download('npx_echo')).toBe(true)
-  expect(await toolNames()).toContain('npx_echo')
-  expect(status('npx')).not.toHaveProperty('unseen')
-  expect(status('told')).toMatchObject(left)
-  upstreams.meet('told', { isChanged: false })
+  upstreams.meet('npx', { isChanged: false })
   const reason = 'It was started and has not answered yet. It may be downloading what it runs.'
-  expect(status('told')).toMatchObject({ state: 'starting', isFetching: true, reason })
+  expect(status('npx')).toMatchObject({ state: 'starting', isFetching: true, reason })
 })
 
-it('starts for a command that needs few only these, and waits for none a second time', async () => {
-  const { upstreams, configure, status, toolNames } = await stage({ which: 'none' })
-  await configure({ here: entry({}), there: entry({}), hangs: { ...entry(), command: 'sleep', args: ['1000'] } })
-  expect(await upstreams.meetOnly({ tool: 'other_echo' }, 60_000)).toBe(false)
-  expect(await upstreams.meetOnly({ tool: 'here_echo' }, 60_000)).toBe(true)
-  expect(await toolNames()).toContain('here_echo')
-  expect(status('there')).toMatchObject({ state: 'idle' })
-  expect(await upstreams.meetOnly({ name: 'hangs' }, 1)).toBe(true)
-  expect(await upstreams.meetOnly({ tool: 'hangs_echo' }, 600_000)).toBe(false)
-  expect(status('there')).toMatchObject({ state: 'idle' })
-})
-
-it('asks one that was seen before what it has now, for a command that misses a tool of it, and once', async () => {
+it('starts every server for a single command that looks at all of them, and each once', async () => {
   const file = join(await tempFolder(), 'definitions.json')
   const list = (...names: string[]) =>
     writeFile(file, JSON.stringify(names.map(name => ({ name, inputSchema: { type: 'object' } }))))
-  await list('one', 'two')
+  await list('two')
   const first = await stage()
   await first.configure({ ill: entry({}, `--definitions=${file}`) })
   await first.isUp()
-  await list('two')
-  await first.upstreams.restart('ill')
-  await expect.poll(first.toolNames, PATIENT).toEqual(['ill_two'])
-  await expect(first.upstreams.meetAgain('ill', 60_000)).resolves.toBe(false)
+  await expect(first.upstreams.connectAll(60_000)).resolves.toBe(false)
   await first.upstreams.stop()
   await list('one', 'two')
-  const { upstreams, configure, toolNames } = await stage({ storage: first.storage, which: 'none' })
-  await configure({ ill: entry({}, `--definitions=${file}`), off: entry({ enabled: false }) })
-  expect(await upstreams.meetAgain('off', 60_000)).toBe(false)
-  expect(await upstreams.meetAgain('nobody', 60_000)).toBe(false)
+  const { upstreams, configure, toolNames, status } = await stage({ storage: first.storage, which: 'none' })
+  await configure({ ill: entry({}, `--definitions=${file}`), new: entry({}), off: entry({ enabled: false }) })
   expect(await toolNames()).toEqual(['ill_two'])
-  expect(await upstreams.meetAgain('ill', 60_000)).toBe(true)
-  expect(await toolNames()).toEqual(['ill_one', 'ill_two'])
-  expect(await upstreams.meetAgain('ill', 60_000)).toBe(false)
-  expect(await upstreams.meetAgain(undefined, 60_000)).toBe(false)
+  expect(await upstreams.connectAll(60_000)).toBe(true)
+  expect([status('ill')?.state, status('new')?.state, status('off')?.state]).toEqual(['up', 'up', 'off'])
+  expect(await toolNames()).toEqual(expect.arrayContaining(['ill_two', 'new_echo']))
+  expect(await upstreams.connectAll(60_000)).toBe(false)
 })
 
 it('gives a package runner time for its first download, and no other program', async () => {

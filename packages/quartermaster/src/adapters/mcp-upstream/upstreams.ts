@@ -184,9 +184,7 @@ export function createUpstreams(deps: UpstreamsDeps): Upstreams {
     onState: mounts.onState,
     meet: mounts.meet,
     meetNow: mounts.meetNow,
-    meetOnly: mounts.meetOnly,
-    meetAgain: mounts.meetAgain,
-    download: mounts.download,
+    connectAll: mounts.connectAll,
     readAgain: mounts.readAgain,
     async stop() {
       await mounts.stop()

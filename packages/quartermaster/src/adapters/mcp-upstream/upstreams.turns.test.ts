@@ -62,7 +62,7 @@ describe('one that waits for its turn to be started', () => {
     await configure({ one: entry(), off: entry({ enabled: false }) })
     const met = ['off', 'unknown'].map(name => upstreams.meetNow(name, 600_000))
     expect(await Promise.all(met)).toEqual([false, false])
-    const brief = await stage({ which: 'unseenHere' })
+    const brief = await stage({ which: 'unseen' })
     await brief.configure({ one: entry() })
     expect(await brief.upstreams.meetNow('one', 600_000)).toBe(false)
   })

@@ -70,7 +70,7 @@ import {
   type StorageAccess,
 } from '../../core/operations/index.ts'
 
-/** Everything the core asks of the outside. */
+/** Everything the core needs from outside. */
 export interface CorePorts {
   readonly clock: Clock
   readonly ids: Ids
@@ -82,21 +82,21 @@ export interface CorePorts {
   readonly agentStore: AgentStore
   readonly secrets: Secrets
   readonly settings: Settings
-  /** What can be verified of what calls leave behind outside; without one, tools with effects are left out. */
+  /** How effects outside are verified; without one, tools with effects are left out. */
   readonly effectKinds?: EffectKinds | undefined
-  /** Where calls are written down. */
+  /** Where calls are recorded. */
   readonly storage: StorageAccess
-  /** Who this process is among those that run operations; made up when absent. */
+  /** Identifies this process among those that run operations; generated when absent. */
   readonly owner?: string | undefined
   /** Calls are not traced without one. */
   readonly tracer?: Tracer | undefined
-  /** Connects a unit that was never listed, for a call of what may be its tool; no unit is connected for a call when absent. */
+  /** Connects a server that was never listed, for a call of what may be its tool; no server is connected when absent. */
   readonly connectUnseen?: ((unit: string, withinMs: number) => Promise<void>) | undefined
-  /** Mounts the servers that capabilities name; without one those are unavailable. */
+  /** Mounts the servers that capabilities name; without it those are unavailable. */
   readonly mount?: Mount | undefined
-  /** Notifies the caller that an operation has ended, where no client waited for its answer. */
+  /** Notifies the caller of an operation that ended while no client waited for its answer. */
   readonly tellEnd?: NotifyResult | undefined
-  /** The callers with a client to notify of ends; all callers when absent. */
+  /** The callers with a client to notify; all callers when absent. */
   readonly endListeners?: (() => readonly Caller[]) | undefined
   /** Agents with a workspace that run elsewhere; none when absent. */
   readonly remoteAgents?: RemoteAgents | undefined
@@ -104,7 +104,7 @@ export interface CorePorts {
   readonly patienceMs: number
   dependencyOptions(name: string): DependencyOptions
   folders(agent: AgentConfig & { name: string }): { agentDir: string; workspaceDir: string }
-  /** Renders the servers of a run; it gets the core, because calls go through it. */
+  /** Renders the MCP server of an agent's session; it gets parts of the core, because calls go through it. */
   serverFactory(core: {
     calls: Calls
     readings: Readings
@@ -113,7 +113,7 @@ export interface CorePorts {
     operationAdmin: OperationAdmin
     follow: Agents['follow']
     seal: OperationSeal
-    /** A client has connected: delivers the ends that no client was there to receive. */
+    /** A client has connected: delivers results that no client was there to receive. */
     resendNotifications(): void
   }): ServerFactory
 }
@@ -132,9 +132,9 @@ export interface Core {
   readonly operations: Operations
   readonly operationAdmin: OperationAdmin
   readonly consentServices: ConsentServices
-  /** Goes on with what earlier processes left to be done. */
+  /** Continues what earlier processes left to be done. */
   work(): void
-  /** Takes nothing more, ends what merely waits, and resolves when the handlers that run have ended. */
+  /** Accepts nothing more, ends what merely waits, and resolves when the running handlers have ended. */
   drain(): Promise<void>
   /** How many handlers of calls, prompts and resources run now. */
   running(): number
@@ -142,18 +142,20 @@ export interface Core {
 }
 
 export function buildCore(outside: CorePorts): Core {
-  const storage = observedStorage(outside.storage, () => foreign)
+  const storage = observedStorage(outside.storage, () => leaseTransitions)
   const ports = { ...outside, storage }
   const { clock, digest, settings, log, secrets } = ports
   const emitter = createEmitter({
     onError: (error, event) => log.error('a listener failed', { event, error: String(error) }),
   })
+
+  // Definitions and their health. Health follows the catalogue's generations; the catalogue has new dependencies probed.
   const reportProbing = (error: unknown) => log.error('probing failed', { error: messageOf(error) })
-  // The two know each other: health follows the catalogue's generations, the catalogue has new dependencies looked at.
+  const effectKinds: EffectKinds = ports.effectKinds ?? new Map()
   const catalogue: Catalogue = createCatalogue({
     ...ports,
     emitter,
-    effectKinds: ports.effectKinds ?? new Map(),
+    effectKinds,
     ownEffectKind: customKind,
     lookAhead: dependencies => void health.lookAhead(dependencies).catch(reportProbing),
     prepare: next => health.prepare(next),
@@ -167,47 +169,42 @@ export function buildCore(outside: CorePorts): Core {
   })
   emitter.on('generation.swapped', () => {
     health.adopt(catalogue.current())
-    // What a reload brings was looked at before; this is for the first generation and for what a host registers.
+    // A reload was probed before the swap; this is for the first generation and for what a host program registers.
     health.probeNew().catch(reportProbing)
   })
+
+  // Agents and what each of them sees.
   const announcer = createAnnouncer({ emitter, clock, settings })
   const docs = createDocs(clock)
-  const agents = createAgents({
-    store: ports.agentStore,
-    emitter,
-    announcer,
-    catalogue,
-    health,
-    digest,
-    settings,
-    docs,
-    mount: ports.mount,
-    remoteAgents: ports.remoteAgents,
-    folders: ports.folders,
-  })
+  const { mount, remoteAgents, folders } = ports
+  const agentPorts = { store: ports.agentStore, mount, remoteAgents, folders }
+  const agents = createAgents({ ...agentPorts, emitter, announcer, catalogue, health, digest, settings, docs })
+
+  // The record of operations.
   const results = createKeptResults(ports)
   const owner = ports.owner ?? ports.ids.next('process')
-  const deliveries = createDeliveryTracker({ ...ports, onUndelivered: () => teller.look() })
+  const deliveries = createDeliveryTracker({ ...ports, onUndelivered: () => notifier.look() })
   const operationLog = createStoredOperations({ ...ports, emitter, owner, deliveries })
   const leases = createLeaseKeeper({ ...ports, owner, operations: operationLog })
-  const operations = createOperations({ storage: ports.storage, deliveries, log: operationLog })
-  const idempotency = createIdempotency({ storage: ports.storage, deliveries, log: operationLog, clock })
-  const gate = createConsentGate({ ...ports, catalogue })
-  const effectKinds: EffectKinds = ports.effectKinds ?? new Map()
+  const operations = createOperations({ storage, deliveries, log: operationLog })
+  const idempotency = createIdempotency({ storage, deliveries, log: operationLog, clock })
   const failureVerifier = createFailureVerifier({ ...ports, catalogue, effectKinds })
+
+  // Consent: what needs it, waiting requests, and the persons' side of them.
+  const gate = createConsentGate({ ...ports, catalogue })
   const whereAwaited = awaitedIn({ storage, isHeld: id => approvals.isHeld(id) })
   const consentServices = createConsentServices({ ...ports, emitter, failureVerifier, catalogue, whereAwaited })
   const approvals = createApprovals({ ...ports, emitter, owner, operations: operationLog })
-  // The two know each other: the operation service stops what runs, and ends a call that is cancelled while it waits.
   const operationAdmin: OperationAdmin = createOperationAdmin({
     ...ports,
     emitter,
     whereAwaited,
     failureVerifier,
     operations: operationLog,
+    // Not `calls` itself, which is created below.
     calls: { cancel: (id, reason) => calls.cancel(id, reason) },
   })
-  const admission = createConsentStep({
+  const consentStep = createConsentStep({
     ...ports,
     gate,
     approvals,
@@ -216,15 +213,13 @@ export function buildCore(outside: CorePorts): Core {
     operationAdmin,
     idempotency,
   })
-  const effects = createEffectsStage({
-    ...ports,
-    effectKinds,
-    operations: operationLog,
-  })
+
+  // Calls, and the queue of those that wait or are retried.
+  const effects = createEffectsStage({ ...ports, effectKinds, operations: operationLog })
   const calls: Calls = createCalls({
     ...ports,
     catalogue,
-    consentStep: admission,
+    consentStep,
     gate,
     effects,
     health,
@@ -250,14 +245,14 @@ export function buildCore(outside: CorePorts): Core {
     approvals,
     failureVerifier,
   })
-  const teller = createResultNotifier({
+  const notifier = createResultNotifier({
     ...ports,
     emitter,
     tell: ports.tellEnd ?? (() => undefined),
     listening: ports.endListeners,
     isAwaited: end => approvals.isHeld(end.id) || deliveries.has(end),
   })
-  const foreign = createLeaseTransitions({
+  const leaseTransitions = createLeaseTransitions({
     ...ports,
     emitter,
     owner,
@@ -266,11 +261,13 @@ export function buildCore(outside: CorePorts): Core {
     operations: operationLog,
     wake() {
       waited.wake()
-      teller.look()
+      notifier.look()
     },
   })
   leases.start()
   const readings = createReadings({ ...ports, health, operations: operationLog, emitter })
+
+  // The MCP servers of agents, and the registry that hands them out.
   const createServer = ports.serverFactory({
     calls,
     readings,
@@ -278,19 +275,11 @@ export function buildCore(outside: CorePorts): Core {
     operations,
     operationAdmin,
     follow: agents.follow,
-    seal: createOperationSeal(ports.storage),
-    resendNotifications: teller.look,
+    seal: createOperationSeal(storage),
+    resendNotifications: notifier.look,
   })
-  const registry = createCapabilityRegistry({
-    catalogue,
-    health,
-    digest,
-    settings,
-    docs,
-    createServer,
-    mount: ports.mount,
-    log,
-  })
+  const registry = createCapabilityRegistry({ catalogue, health, digest, settings, docs, createServer, mount, log })
+
   return {
     emitter,
     catalogue,
@@ -306,7 +295,7 @@ export function buildCore(outside: CorePorts): Core {
     consentServices,
     work() {
       waited.start()
-      teller.start()
+      notifier.start()
     },
     async drain() {
       await Promise.all([calls.drain(), readings.drain(), waited.stop()])
@@ -314,7 +303,7 @@ export function buildCore(outside: CorePorts): Core {
     running: () => calls.running() + readings.running(),
     async stop() {
       storage.stopObserving()
-      foreign.stop()
+      leaseTransitions.stop()
       await waited.stop()
       calls.stop()
       readings.stop()
@@ -322,9 +311,9 @@ export function buildCore(outside: CorePorts): Core {
       health.stop()
       await Promise.all([catalogue.stop(), operationLog.stop()])
       await deliveries.stop()
-      // What still ran until now was still this process's.
+      // Last of the operations: what ran until now held its leases until now.
       leases.stop()
-      await teller.stop()
+      await notifier.stop()
     },
   }
 }

@@ -9,7 +9,7 @@ import { connectToOwner, type Owner, openDataFolder } from '../../adapters/data-
 import { type FindOptions, type Gateway, type OpenFiles, runBridge } from '../../adapters/mcp-bridge/index.ts'
 import { createIds, createSystemClock, systemRandom } from '../../adapters/system/index.ts'
 import { AppError, type Control, ErrorBody } from '../../contracts/index.ts'
-import type { Clock } from '../../core/kernel/index.ts'
+import { type Clock, remembered } from '../../core/kernel/index.ts'
 import { locateProject, type ProjectPlace } from '../project/locate-project.ts'
 
 export interface ConnectOptions extends ProjectPlace {
@@ -21,19 +21,19 @@ export interface ConnectOptions extends ProjectPlace {
   readonly signal: AbortSignal
 }
 
-/** Is an MCP server on standard input and output, whose work is done by the `up` that owns the data folder. */
+/** Serves MCP on standard input and output, over the `up` that owns the data folder. */
 export async function connect(options: ConnectOptions): Promise<{ failure?: AppError }> {
-  const { agent, organisation, stdin, stdout, stderr, signal, ...place } = options
+  const { agent, organisation, stdin, stdout, stderr, signal, ...given } = options
+  const place = ownPlace(given)
   const clock = createSystemClock()
   const tell = (text: string) => void stderr.write(`quartermaster: ${text}\n`)
-  const find = createGatewayFinder({ place, agent, organisation, clock, tell })
   const ids = createIds()
   return runBridge({
     input: stdin,
     output: stdout,
     clock,
     random: systemRandom,
-    find,
+    find: createGatewayFinder({ place, agent, organisation, clock, tell }),
     command: startCommand(place),
     createKey: () => ids.next('connect'),
     openFiles: filesOpener(place),
@@ -42,63 +42,56 @@ export async function connect(options: ConnectOptions): Promise<{ failure?: AppE
   })
 }
 
-/** What a person types to start the `up` that is looked for. */
-function startCommand(given: ProjectPlace): string {
-  const { from, config, data } = ownPlace(given)
+/** The command by which a person starts the missing `up`. */
+function startCommand({ from, config, data }: ProjectPlace): string {
   const named = [...(config === undefined ? [] : ['--config', config]), ...(data === undefined ? [] : ['--data', data])]
   return `${['quartermaster', 'up', ...named].join(' ')} (in ${from})`
 }
 
-/** We stand beside the agent, and open what it names; the data folder stays closed. Most clients never need it. */
+/** The bridge runs beside the agent and opens the files it names; the data folder stays closed. Most clients never need it. */
 function filesOpener(place: ProjectPlace): OpenFiles {
-  const open = async () => {
+  const open = remembered(async () => {
     const { createFilesOpener } = await import('../../capabilities/shared/attachments.ts')
-    return createFilesOpener(await locateProject(ownPlace(place)))
-  }
-  let opened: ReturnType<typeof open> | undefined
-  return async (request, work) => {
-    opened ??= open()
-    return (await opened)(request, work)
-  }
+    return createFilesOpener(await locateProject(place))
+  })
+  return async (request, work) => (await open())(request, work)
 }
 
-export interface GatewayFinderDeps {
+interface GatewayFinderOptions {
   readonly place: ProjectPlace
   readonly agent: string
-  /** Whose agent; the first one's when absent. */
+  /** The default organisation when absent. */
   readonly organisation?: string | undefined
   readonly clock: Clock
   tell(text: string): void
 }
 
-/** The person who stopped an `up` may be about to start it again; one of ours would take the folder away from them. */
+/** A person who stopped an `up` may be about to start it again; ours would take the folder from them. */
 const GRACE_MS = 3_000
 const LOOK_EVERY_MS = 50
-/** A first start on a busy machine; what takes longer is looked for again. */
+/** A first start on a busy machine; a slower one is looked for again. */
 const START_MS = 10_000
-/** The `up` extends a token from memory; one that takes longer is asked again. */
+/** The `up` extends a token from memory; a slower one is asked again. */
 const ANSWER_MS = 5_000
 
-/** Finds the `up` that owns a project's data folder, starts one where there is none, and borrows a token from it. */
-export function createGatewayFinder(deps: GatewayFinderDeps): (options: FindOptions) => Promise<Gateway> {
-  const place = ownPlace(deps.place)
-  // One that ends its running calls first is there for a while after it was lost.
+/** Finds the `up` that owns a project's data folder, starts one if there is none, and borrows a token from it. */
+function createGatewayFinder({ place, agent, organisation, clock, tell }: GatewayFinderOptions) {
+  // An `up` that drains is still there for a while after its connection was lost.
   let seenAt: number | undefined
-  return async options => {
-    const { dataDir, ...project } = await locateProject(place)
+  return async ({ lostAt, signal }: FindOptions): Promise<Gateway> => {
+    const found = await locateProject(place)
+    const { dataDir } = found
     const running = await connectToOwner({ dir: dataDir })
-    if (running) seenAt = deps.clock.now()
-    const owner = running ?? (await startOwner({ ...project, dataDir }))
-    return borrow(owner, { ...deps, dataDir })
-
-    async function startOwner(found: Found): Promise<Owner> {
-      const { lostAt, signal } = options
-      if (lostAt !== undefined && deps.clock.now() - Math.max(lostAt, seenAt ?? lostAt) < GRACE_MS)
-        throw new AppError('DEPENDENCY_UNAVAILABLE', '"up" has stopped. Start it again: quartermaster up')
-      await mustBeProject(found)
-      deps.tell('Nothing runs here yet; starting "up" in the background.')
-      return start(found, { ...place, from: found.projectDir }, signal)
+    if (running) {
+      seenAt = clock.now()
+      return borrow(running, { agent, organisation, dataDir })
     }
+    if (lostAt !== undefined && clock.now() - Math.max(lostAt, seenAt ?? lostAt) < GRACE_MS)
+      throw new AppError('DEPENDENCY_UNAVAILABLE', '"up" has stopped. Start it again: quartermaster up')
+    await mustBeProject(found)
+    tell('Nothing runs here yet; starting "up" in the background.')
+    const started = await start(dataDir, { ...place, from: found.projectDir }, signal)
+    return borrow(started, { agent, organisation, dataDir })
   }
 }
 
@@ -108,14 +101,14 @@ interface Found {
   readonly dataDir: string
 }
 
-/** Clients start us anywhere; a data folder under its usual name tells where its project is. */
-export function ownPlace(place: ProjectPlace): ProjectPlace {
+/** Clients start the bridge in any folder; a data folder with its usual name tells where its project is. */
+function ownPlace(place: ProjectPlace): ProjectPlace {
   if (place.data === undefined || place.config !== undefined) return place
   const data = resolve(place.from, place.data)
   return basename(data) === '.quartermaster' ? { ...place, data, from: dirname(data) } : place
 }
 
-/** A client may start us in any folder, and not every folder wants to become a project. */
+/** A client may start the bridge in any folder, and not every folder should become a project. */
 async function mustBeProject({ projectDir, configFile, dataDir }: Found): Promise<void> {
   if (configFile !== undefined || (await exists(dataDir)) || (await exists(join(projectDir, 'agents')))) return
   throw new AppError(
@@ -131,7 +124,7 @@ async function exists(path: string): Promise<boolean> {
   )
 }
 
-async function start({ dataDir }: Found, place: ProjectPlace, signal: AbortSignal): Promise<Owner> {
+async function start(dataDir: string, place: ProjectPlace, signal: AbortSignal): Promise<Owner> {
   const up = await startBackgroundUp(dataDir, place)
   for (const until = performance.now() + START_MS; performance.now() < until && !signal.aborted; ) {
     const owner = await connectToOwner({ dir: dataDir })
@@ -143,17 +136,16 @@ async function start({ dataDir }: Found, place: ProjectPlace, signal: AbortSigna
   throw new AppError('DEPENDENCY_UNAVAILABLE', '"up" did not start in time. Start it yourself: quartermaster up')
 }
 
-interface BorrowDeps extends Pick<GatewayFinderDeps, 'agent' | 'organisation'> {
-  readonly dataDir: string
-}
-
-/** A token of the owner's for this agent. */
-export async function borrow(owner: Owner, { agent, organisation, dataDir }: BorrowDeps): Promise<Gateway> {
+/** Borrows a token for this agent from the `up`. */
+export async function borrow(
+  owner: Owner,
+  { agent, organisation, dataDir }: { agent: string; organisation?: string | undefined; dataDir: string },
+): Promise<Gateway> {
   const { id, token, goodForMs, files } = await createControlClient(owner).lendToken(
     organisation === undefined ? { agent } : { agent, organisation },
   )
-  const withLender = async <T>(ask: (control: Control, signal: AbortSignal) => Promise<T>): Promise<void> => {
-    await ask(createControlClient(await lender(owner, id, dataDir)), AbortSignal.timeout(ANSWER_MS))
+  const withLender = async (request: (control: Control, signal: AbortSignal) => Promise<unknown>): Promise<void> => {
+    await request(createControlClient(await lender(owner, id, dataDir)), AbortSignal.timeout(ANSWER_MS))
   }
   return {
     url: `${owner.url}/mcp`,
@@ -165,7 +157,7 @@ export async function borrow(owner: Owner, { agent, organisation, dataDir }: Bor
   }
 }
 
-/** The `up` that lent a token, after it has proved its identity again: it may have ended, and its port may be taken. */
+/** The `up` that lent a token, identified again: it may have ended, and another program may have its port. */
 async function lender({ url }: Owner, id: string, dir: string): Promise<Owner> {
   const owner = await connectToOwner({ dir })
   if (!owner) throw new AppError('DEPENDENCY_UNAVAILABLE', '"up" does not answer. Start it again: quartermaster up')
@@ -173,17 +165,14 @@ async function lender({ url }: Owner, id: string, dir: string): Promise<Owner> {
   throw new AppError('NAME_UNKNOWN', `The "up" that lent the token "${id}" has ended. Borrow another.`)
 }
 
-/** An `up` of its own, which goes on when this process ends. */
-export interface BackgroundUp {
-  /** Why it ended, once it has; `undefined` while it runs. */
-  failure(): AppError | undefined
-}
-
-/** Enough for the starts of months; beyond it the file begins again. */
+/** Enough for the starts of months; a larger file is emptied. */
 const MAX_LOG_BYTES = 1024 * 1024
 
-/** Starts an `up` in the background, with the same program and in the same place. What it says goes to `up.log`. */
-export async function startBackgroundUp(dataDir: string, place: ProjectPlace): Promise<BackgroundUp> {
+/**
+ * Starts a detached `up`, with the same program and for the same project. Its output goes to `up.log`. `failure` answers why
+ * it ended, once it has.
+ */
+async function startBackgroundUp(dataDir: string, place: ProjectPlace): Promise<{ failure(): AppError | undefined }> {
   await openDataFolder(dataDir).ensure()
   const file = join(dataDir, 'up.log')
   const log = openLog(file)
@@ -193,7 +182,8 @@ export async function startBackgroundUp(dataDir: string, place: ProjectPlace): P
       [...process.execArgv, process.argv[1] ?? '', ...upArguments(dataDir, place)],
       {
         cwd: place.from,
-        env: ownEnvironment(),
+        // Without it a process started inside a program of an upstream would end with that program.
+        env: { ...process.env, QUARTERMASTER_UPSTREAM: 'none' },
         detached: true,
         windowsHide: true,
         stdio: ['ignore', log.fd, log.fd],
@@ -213,11 +203,6 @@ export async function startBackgroundUp(dataDir: string, place: ProjectPlace): P
   }
 }
 
-/** A process started inside a program of an upstream would end with it, by its mark or by descent, unless it says otherwise. */
-function ownEnvironment(): NodeJS.ProcessEnv {
-  return { ...process.env, QUARTERMASTER_UPSTREAM: 'none' }
-}
-
 function upArguments(dataDir: string, { config }: ProjectPlace): string[] {
   const named = config === undefined ? [] : ['--config', config]
   return ['up', '--background', '--port', '0', '--json', '--data', dataDir, ...named]
@@ -231,7 +216,7 @@ function openLog(file: string): { fd: number; size: number } {
   return { fd, size: 0 }
 }
 
-/** What `up` says about why it ended, which is one JSON value. */
+/** `up` says in one JSON value why it ended. */
 function reasonIn(file: string, from: number): AppError | undefined {
   const errors = linesFrom(file, from).flatMap(line => {
     const parsed = ErrorBody.safeParse(errorIn(line))

@@ -1,5 +1,5 @@
 import type { RemoteToolboxOptions } from '../../adapters/mcp-client/index.ts'
-import { createIds, createSystemClock, keepingAlive, keptAlive, silentLog } from '../../adapters/system/index.ts'
+import { createSystemClock, keepingAlive, keptAlive, silentLog } from '../../adapters/system/index.ts'
 import {
   type AgentConfig,
   AppError,
@@ -35,21 +35,11 @@ import {
   toolDetail,
 } from '../../core/agents/index.ts'
 import { type Capability, type Op, registerOp } from '../../core/catalogue/index.ts'
-import {
-  createListeners,
-  fewIssues,
-  type Log,
-  refuseNoPlace,
-  remembered,
-  withoutUndefined,
-} from '../../core/kernel/index.ts'
+import { createListeners, fewIssues, type Log, refuseNoPlace, withoutUndefined } from '../../core/kernel/index.ts'
 import type { KeptResults } from '../../core/operations/index.ts'
-import { createControl } from '../control/control.ts'
-import { createEarlyChanges, lazyStore } from '../project/lazy-store.ts'
+import { createEarlyChanges, type EarlyChanges } from '../project/lazy-store.ts'
 import { openProject, type Project } from '../project/project.ts'
-import { buildExternalPeers } from './external-peers.ts'
-import { createRuntime, type Runtime, type RuntimeOptions } from './runtime.ts'
-import { syncWorkspacesOnce } from './sync-workspaces.ts'
+import { createLocalRuntime, type LocalRuntime } from './local-runtime.ts'
 
 export interface QuartermasterOptions {
   /** The project folder, or any folder below it; the working folder when absent. */
@@ -89,13 +79,13 @@ export interface Quartermaster {
   call(request: Omit<ControlInput<'call'>, 'consented'>, options?: ControlOptions): Promise<CallAnswer>
   /**
    * An agent's tools as they are now, for whatever runs it. Throws `AGENT_NOT_FOUND`, and `CAPABILITY_UNKNOWN` or `CONFIG_INVALID`
-   * where its file asks for what is not there.
+   * where its file names what does not exist.
    */
   toolbox(agent: string, options?: ToolboxOptions): OpenToolbox
   resolve(capabilities: Record<string, CapabilityConfig>, context: ResolverContext): ResolvedCapabilities
   resolveInjections(mode: RunMode, context: ResolverContext): Record<string, McpServerConfig>
   knownCapabilities(): CapabilityDescriptor[]
-  /** What resolvers are told when this agent runs. */
+  /** The context that resolvers get when this agent runs. */
   contextFor(agent: string, run?: Pick<ResolverContext, 'thread' | 'callbacks'>): ResolverContext
   /**
    * Takes no more calls, lets the handlers that run end for `drainSeconds` (a setting, unless said here), cancels the others, and
@@ -104,48 +94,22 @@ export interface Quartermaster {
   stop(options?: { drainSeconds?: number }): Promise<void>
 }
 
-/** Opens a project folder in this process and takes the first look at everything it needs. */
+/** Opens a project folder in this process, and probes everything it needs. */
 export function createQuartermaster(options: QuartermasterOptions = {}): Promise<Quartermaster> {
   return keptAlive(open(options))
 }
 
 async function open(options: QuartermasterOptions): Promise<Quartermaster> {
   const { dir = process.cwd(), env = process.env, log = silentLog, watch = false } = options
-  const { capabilities = [], ops = [] } = options
   const project = await openProject({ from: dir, config: options.config, data: options.data, env, watch, log })
   const early = createEarlyChanges()
-  const { dataDir, settings, storeChoice: choice } = project
-  const owner = createIds().next('process')
-  const clock = createSystemClock()
-  const storage = lazyStore({ dataDir, choice, settings, clock, log, owner, onChange: early.note })
-  const outside = remembered(async () => buildExternalPeers(project, await storage.open(), log))
-  const platform = async () => {
-    const opened = await storage.open()
-    // This process sends what its agents delegate, because no other process has the folder.
-    ;(await outside()).start()
-    return { ...opened, organisation: await syncWorkspacesOnce(runtime, opened.organisation) }
-  }
-  const runtime: Runtime = await startRuntime(project, {
-    log,
-    clock,
-    storage,
-    platform: { open: platform, current: storage.current },
-    owner,
-    capabilities,
-    ops,
-    isBeside: true,
-  })
+  const local = await startRuntime(project, early, { ...options, log })
+  const { runtime, storage } = local
   const { core } = runtime
   const { catalogue, health, registry, agents } = core
   if (watch) runtime.watch()
-  early.tellTo(core.emitter, { goesOn: watch })
-  const tokens = async () => (await storage.open()).tokens
-  const organisation = async () => (await platform()).organisation
-  const memory = async () => (await storage.open()).memory
-  const delegations = async () => (await storage.open()).delegations
-  const peers = async () => (await outside()).peers
-  const parts = { tokens, organisation, memory, delegations, peers }
-  const control = keepingAlive(createControl(runtime, { from: 'process', isReady: () => true, ...parts }))
+  early.emitTo(core.emitter, { continuesWork: watch })
+  const control = keepingAlive(local.control)
   const tools: Quartermaster['tools'] = filter =>
     filterTools(listTools(catalogue.current().tools.values(), health), filter)
   return keepingAlive<Quartermaster>({
@@ -177,44 +141,51 @@ async function open(options: QuartermasterOptions): Promise<Quartermaster> {
       const named = { ...config, name: agent }
       return { ...runtime.folders(named), agent: named, ...run }
     },
-    async stop({ drainSeconds = settings.drainSeconds } = {}) {
+    async stop({ drainSeconds = project.settings.drainSeconds } = {}) {
       const { over } = runtime.drain(drainSeconds * 1000)
       const opened = storage.current()
       opened?.messages.stop()
       await opened?.delegations.stop()
       await over
-      if (opened) await (await outside()).stop()
+      if (opened) await (await local.peers()).stop()
       await runtime.stop()
       await storage.close()
     },
   })
 }
 
-/** A host program is told what is wrong with an agent's capabilities; a gateway goes on without them. */
+/** Opens everything, and closes it again when that fails half way. */
+async function startRuntime(
+  project: Project,
+  early: EarlyChanges,
+  { log, capabilities = [], ops = [] }: QuartermasterOptions & { log: Log },
+): Promise<LocalRuntime> {
+  let local: LocalRuntime | undefined
+  try {
+    local = await createLocalRuntime(project, {
+      log,
+      forOneCommand: false,
+      ownsProcess: false,
+      onChange: early.note,
+    })
+    const { runtime } = local
+    for (const op of ops) runtime.core.catalogue.registerOp(op)
+    for (const capability of capabilities) runtime.core.registry.register(capability)
+    await runtime.load()
+    await runtime.probe()
+    return local
+  } catch (error) {
+    await (local ? local.runtime.stop() : project.close())
+    throw error
+  }
+}
+
+/** A host program learns what is wrong with an agent's capabilities; a gateway continues without them. */
 function refuseWrong(agents: Agents, name: string): void {
   const { config, file, wrong = {} } = agents.entry(name)
   if (config) refuseIssues(agents.issuesWith(name, config))
   const lines = Object.entries(wrong).map(([key, reason]) => `${file}: "${key}": ${reason}`)
   if (lines.length > 0) throw new AppError('CONFIG_INVALID', lines.join('\n'))
-}
-
-/** Opens everything, and closes it again when that fails half way. */
-async function startRuntime(
-  project: Project,
-  { capabilities, ops, ...options }: RuntimeOptions & Required<Pick<QuartermasterOptions, 'capabilities' | 'ops'>>,
-): Promise<Runtime> {
-  let runtime: Runtime | undefined
-  try {
-    runtime = await createRuntime(project, options)
-    for (const op of ops) runtime.core.catalogue.registerOp(op)
-    for (const capability of capabilities) runtime.core.registry.register(capability)
-    await runtime.load()
-    await runtime.look()
-    return runtime
-  } catch (error) {
-    await (runtime ? runtime.stop() : project.close())
-    throw error
-  }
 }
 
 /** Host programs are not always typed. */
@@ -226,20 +197,16 @@ function parseCall(request: unknown): ControlInput<'call'> {
 
 /** The tools of the agent whose token this is, behind a running `up`: the same as in its process. */
 export async function openToolbox(options: RemoteToolboxOptions): Promise<OpenToolbox> {
-  // Loaded here and not above: project code imports this package as well, and needs no client.
+  // Loaded on demand: project code imports this package as well, and needs no client.
   const { connectToolbox } = await import('../../adapters/mcp-client/index.ts')
-  const { createSystemClock } = await import('../../adapters/system/index.ts')
   return connectToolbox(options, { clock: createSystemClock(), random: Math.random })
 }
 
-interface HostToolboxDeps {
-  readonly caller: AgentSession['caller']
-  readonly results: Pick<KeptResults, 'page'>
-  readonly log: Log
-}
-
-/** The tools of an agent of this process as its host program holds them: code of its own that throws is none of our business. */
-function hostToolbox(toolbox: Toolbox, { caller, results, log }: HostToolboxDeps): OpenToolbox {
+/** The toolbox as its host program holds it: an exception in the program's listener must not reach us. */
+function hostToolbox(
+  toolbox: Toolbox,
+  { caller, results, log }: { caller: AgentSession['caller']; results: Pick<KeptResults, 'page'>; log: Log },
+): OpenToolbox {
   const listeners = createListeners({
     onError: error => log.warn('A listener to changes of a toolbox has thrown.', { error: String(error) }),
   })

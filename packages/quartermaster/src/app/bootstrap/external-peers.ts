@@ -15,21 +15,26 @@ import type { Project } from '../project/project.ts'
 export interface BuiltExternalPeers {
   readonly peers: ExternalPeers
   readonly outboundWorker: OutboundWorker
-  /** From now on cards are looked at, and tasks are sent. */
+  /** Starts refreshing agent cards and sending tasks. */
   start(): void
   stop(): Promise<void>
 }
 
 export function buildExternalPeers(
-  project: Pick<Project, 'secrets' | 'settings'>,
-  opened: OpenedStore,
+  { secrets, settings }: Project,
+  { store, clock, shared, organisation, delegations, messages, attachments }: OpenedStore,
   log: Log,
 ): BuiltExternalPeers {
-  const { store, clock, shared, organisation, delegations, messages, attachments } = opened
-  const client = remembered(openClient)
-  const remote = lateRemote(client)
-  const peers = createExternalPeers({ store, clock, log, organisation, remote, secrets: project.secrets })
-  const leaseMs = project.settings.leaseSeconds * 1_000
+  let isUsed = false
+  // Loaded with the first request: most processes have no external peer.
+  const client = remembered(async () => {
+    isUsed = true
+    const { createA2aClient } = await import('../../adapters/a2a-client/index.ts')
+    return createA2aClient({ clock })
+  })
+  const remote = lazyRemote(client)
+  const peers = createExternalPeers({ store, clock, log, organisation, remote, secrets })
+  const leaseMs = settings.leaseSeconds * 1_000
   const self = shared?.nodes.id ?? createIds().next('process')
   const outbox = createOutbox({ store, clock, self, leaseMs, isAlone: () => shared === undefined })
   const outboundWorker = createOutboundWorker({
@@ -48,14 +53,6 @@ export function buildExternalPeers(
     watchers: messages.watchers,
     leaseMs,
   })
-  let isUsed = false
-
-  async function openClient() {
-    isUsed = true
-    const { createA2aClient } = await import('../../adapters/a2a-client/index.ts')
-    return createA2aClient({ clock })
-  }
-
   return {
     peers,
     outboundWorker,
@@ -71,8 +68,7 @@ export function buildExternalPeers(
   }
 }
 
-/** Loads what it is made of with the first agent that is spoken to: most that start have none. */
-function lateRemote(client: () => Promise<RemoteAgents>): RemoteAgents {
+function lazyRemote(client: () => Promise<RemoteAgents>): RemoteAgents {
   return {
     card: async (...given) => (await client()).card(...given),
     send: async (...given) => (await client()).send(...given),

@@ -12,7 +12,7 @@ import {
 } from '../../adapters/http/index.ts'
 import { type AuthenticatedAgent, type HttpFront, PROTOCOL_VERSIONS } from '../../adapters/mcp-server/index.ts'
 import { createSystemClock } from '../../adapters/system/index.ts'
-import { AppError, type Control, messageOf, type NodeFacts, type NodeRow } from '../../contracts/index.ts'
+import { AppError, type Control, messageOf, type NodeFacts } from '../../contracts/index.ts'
 import type { Clock, Log, Tracer } from '../../core/kernel/index.ts'
 import type { Tokens } from '../../core/organisation/index.ts'
 import type { StoreNews } from '../../core/store/index.ts'
@@ -25,23 +25,17 @@ import { VERSION } from '../package-info.ts'
 import type { OpenedStore } from '../project/open-store.ts'
 import type { Project } from '../project/project.ts'
 import { type BuiltExternalPeers, buildExternalPeers } from './external-peers.ts'
-import { a2aMounts, apiDoor, lentFiles, skillsIn } from './front-handlers.ts'
-import { metricsOf } from './metrics.ts'
-import type { RemoteAgentList } from './remote-agents.ts'
+import { a2aMounts, apiFor, createMetricsFor, lentFiles, skillsOf } from './front-handlers.ts'
 import type { Runtime } from './runtime.ts'
-import { syncWorkspaces, type WorkspaceSync } from './sync-workspaces.ts'
+import { type RemoteAgentList, syncWorkspaces, type WorkspaceSync } from './workspaces.ts'
 
-/** How long what is opened lives. */
+/** When what is opened is closed. */
 export interface Lifecycle {
+  /** The last one registered is closed first. */
   onClose(close: () => Promise<void>): void
-  /** Stops it all, as the signal does. */
+  /** Stops everything, as the signal does. */
   leave(): void
 }
-
-/** An answer that is ready is written within this. */
-const ANSWER_MS = 10
-/** All of them together have this long to get out. */
-const ANSWERS_MS = 1_000
 
 interface FrontParts {
   readonly options: { host: string; port: number; log: Log; background?: boolean | undefined }
@@ -50,66 +44,50 @@ interface FrontParts {
   readonly folder: DataFolder
   readonly runtime: Runtime
   readonly store: OpenedStore
-  /** The list that the runtime was made with. */
+  /** The list that the runtime was created with. */
   readonly remoteAgents: RemoteAgentList
   readonly readiness: Readiness
   readonly tracer: Tracer | undefined
 }
 
-/** Everything that can be reached from outside. */
+/** Opens everything that can be reached from outside: control, MCP, API, A2A, metrics, over one HTTP listener. */
 export async function openFront(
   parts: FrontParts,
 ): Promise<{ url: string; control: Control; workspaceSync: WorkspaceSync }> {
   const { options, lifecycle, folder, runtime, store, readiness, remoteAgents } = parts
-  const { log, host, port, background } = options
-  const { tokens } = store
-  const { agents } = runtime.core
-  const up = createUpControl({
-    tokens,
-    agents,
-    filesOf: lentFiles(runtime),
-    ready: readiness.reached,
-    leave: background ? lifecycle.leave : undefined,
-    isOver: readiness.isOver,
-  })
-  const feed = createEventFeed({ emitter: runtime.core.emitter, clock: createSystemClock() })
-  const { answers: storeAnswers } = store
+  const { log, host, port } = options
   const workspaceSync = syncWorkspaces(runtime, store.organisation, log)
   lifecycle.onClose(workspaceSync.stop)
   store.delegations.events.on('delegation.changed', event => runtime.core.emitter.emit('delegation.changed', event))
-  const outside = buildExternalPeers(parts.project, store, log)
-  lifecycle.onClose(() => outside.stop())
-  outside.start()
-  const kept = {
-    organisation: async () => store.organisation,
-    memory: async () => store.memory,
-    delegations: async () => store.delegations,
-    peers: async () => outside.peers,
-  }
-  const lent = { tokens: async () => tokens, ...kept, storeAnswers, nodes: () => nodeFacts(store) }
-  const control = createControl(runtime, { from: 'up', isReady: readiness.is, ...lent, up, feed })
+  const external = buildExternalPeers(parts.project, store, log)
+  lifecycle.onClose(() => external.stop())
+  external.start()
+
+  const feed = createEventFeed({ emitter: runtime.core.emitter, clock: createSystemClock() })
+  const control = createUpControlFor(parts, external, feed)
   await remoteAgents.open({ organisation: store.organisation, news: store.shared?.news })
   const mcp = openMcp(parts)
   let requests = () => 0
-  const app = await openApp(parts, { control, mcp, feed, outside, requests: () => requests() })
+  const app = await openApp(parts, { control, mcp, feed, external, requests: () => requests() })
   const listener = await listen({ ...app, host, port, log })
   requests = listener.open
+  const { url } = listener
+
+  // Closed in reverse order: first drain while the listener still answers, then end streams, then close the listener.
   lifecycle.onClose(() => listener.close())
-  // A request that waits for a failing start would hold up the end of the listener.
+  // A request that waits for a failing start would hold up the listener's end.
   lifecycle.onClose(async () => readiness.end())
-  // Streams that are meant to stay open would hold up the listener's end for its whole grace time.
+  // Streams that stay open would hold up the listener's end for its whole grace time.
   lifecycle.onClose(async () => {
-    await answersOut(runtime)
-    // Those end with this process, and so do the clients that have them.
-    await Promise.all(tokens.lent().map(id => mcp.end(id)))
+    await answersWritten(runtime)
+    // Lent tokens end with this process, and so do the clients that have them.
+    await Promise.all(store.tokens.lent().map(id => mcp.end(id)))
     await mcp.close()
   })
-  const { url } = listener
   store.messages.tellUrl(url)
   await store.shared?.nodes.tellUrl(url)
-  if (store.shared) {
-    for (const stop of followOthers(store.shared.news, runtime, log)) lifecycle.onClose(async () => stop())
-  }
+  if (store.shared)
+    for (const stop of followOtherNodes(store.shared.news, runtime, log)) lifecycle.onClose(async () => stop())
   await folder.writeEndpoint({ url, pid: process.pid, startedAt: runtime.startedAt, version: VERSION })
   lifecycle.onClose(() => folder.removeEndpoint())
   lifecycle.onClose(async () => {
@@ -118,96 +96,108 @@ export async function openFront(
     runtime.core.calls.stop()
     runtime.core.readings.stop()
   })
-  // First of all: the listener goes on, so that what runs can answer.
-  lifecycle.onClose(() => drain(parts, { feed, mcp }))
+  lifecycle.onClose(() => drain(parts, feed, mcp))
   return { url, control, workspaceSync }
 }
 
-/** What people decide and where they sign in on another node counts here too. */
-function followOthers(news: StoreNews, { upstreams, upstreamAuth }: Runtime, log: Log): (() => void)[] {
-  const pins = { table: 'pins', warning: 'what was decided about upstreams elsewhere could not be read' } as const
-  const logins = { table: 'secrets', warning: 'who has signed in at upstreams elsewhere could not be read' } as const
-  return [
-    followTable(news, { ...pins, log, look: upstreams.recall }),
-    followTable(news, { ...logins, log, look: createLoginRecall({ auth: upstreamAuth, upstreams }) }),
-  ]
+/** The control of the owner of the data folder, with what only an `up` can answer. */
+function createUpControlFor(
+  { options, lifecycle, runtime, store, readiness }: FrontParts,
+  external: BuiltExternalPeers,
+  feed: EventFeed,
+): Control {
+  const up = createUpControl({
+    tokens: store.tokens,
+    agents: runtime.core.agents,
+    filesOf: lentFiles(runtime),
+    ready: readiness.ready,
+    leave: options.background ? lifecycle.leave : undefined,
+    isStopping: readiness.isStopping,
+  })
+  return createControl(runtime, {
+    from: 'up',
+    isReady: readiness.isReady,
+    tokens: async () => store.tokens,
+    organisation: async () => store.organisation,
+    memory: async () => store.memory,
+    delegations: async () => store.delegations,
+    peers: async () => external.peers,
+    storeAnswers: store.answers,
+    nodes: () => nodeFacts(store),
+    up,
+    feed,
+  })
 }
-
-/** Nothing new is begun, what merely waits ends at once, and handlers that run have the time that is set for it. */
-async function drain(
-  { options: { log }, project: { settings }, runtime, store, readiness }: FrontParts,
-  { feed, mcp }: Pick<Opened, 'feed' | 'mcp'>,
-): Promise<void> {
-  readiness.end()
-  mcp.drain()
-  const { running, over } = runtime.drain(settings.drainSeconds * 1000)
-  if (running > 0)
-    log.info(`Stopping. ${calls(running)} may end within ${settings.drainSeconds} s; Ctrl-C again stops at once.`)
-  feed.stop()
-  store.messages.stop()
-  await store.delegations.stop()
-  await over
-}
-
-const calls = (count: number) => (count === 1 ? '1 call that runs' : `${count} calls that run`)
 
 /** MCP for clients with a token, and only as long as it is valid. */
 function openMcp({ options: { log }, lifecycle, runtime, store: { tokens }, remoteAgents }: FrontParts): HttpFront {
-  const mcp = runtime.mcp.overHttp({ authenticate: authenticator(tokens, runtime), log })
+  const { agents, emitter } = runtime.core
+  const mcp = runtime.mcp.overHttp({ authenticate: token => authenticatedAgent(token, tokens, runtime), log })
   lifecycle.onClose(() => mcp.close())
   const failed = (error: unknown) => log.error('ending sessions failed', { error: messageOf(error) })
   tokens.onRevoked(id => {
     mcp.end(id).catch(failed)
   })
-  const { agents, emitter } = runtime.core
   const endOthers = () => void mcp.endExcept(caller => agents.findSession(caller) !== undefined).catch(failed)
   emitter.on('agents.reloaded', endOthers)
   remoteAgents.onLeft(endOthers)
   return mcp
 }
 
-interface OpenedApp {
-  readonly app: HttpApp
-  readonly shortWay: FastPath
+/** The agent that a token belongs to: one of the folder, or one that runs elsewhere and has a workspace. */
+function authenticatedAgent(
+  token: string,
+  tokens: Tokens,
+  { core: { agents } }: Runtime,
+): AuthenticatedAgent | undefined {
+  const holder = tokens.verify(token)
+  // A person's token belongs to no agent, and gives no access here.
+  if (holder?.agent === undefined) return undefined
+  const { tokenId, organisation, agent: workspace } = holder
+  const session = agents.findSession({ organisation, workspace })
+  return session && { tokenId, session }
 }
 
 interface Opened {
   readonly control: Control
   readonly mcp: HttpFront
   readonly feed: EventFeed
-  readonly outside: BuiltExternalPeers
-  /** How many are not answered to their end. */
+  readonly external: BuiltExternalPeers
+  /** How many requests are not answered to their end. */
   requests(): number
 }
 
-async function openApp(parts: FrontParts, { control, mcp, feed, outside, requests }: Opened): Promise<OpenedApp> {
-  const { options, lifecycle, project, folder, runtime, store, remoteAgents, readiness, tracer } = parts
-  const token = await folder.adminToken()
-  const metrics = metricsOf(runtime, { mcp, store, peers: outside.peers })
-  lifecycle.onClose(async () => metrics.stop())
-  const { leave } = lifecycle
-  const { tokens } = store
-  const { outboundWorker } = outside
-  const watched = { project, runtime, tokens, mcp, outboundWorker, requests, leave, isReady: readiness.is }
-  const idle = options.background ? idleWatch(watched) : undefined
-  lifecycle.onClose(async () => idle?.stop())
+async function openApp(
+  parts: FrontParts,
+  opened: Opened,
+): Promise<{ readonly app: HttpApp; readonly shortWay: FastPath }> {
+  const { options, lifecycle, project, folder, runtime, store, readiness, tracer } = parts
+  const { control, mcp, feed, external } = opened
   const { settings } = project
-  const door = apiDoor({ runtime, store, peers: outside.peers, settings, onVisit: () => idle?.touch() })
-  const a2a = a2aMounts({ store, settings, log: options.log, door, skillsOf: place => skillsIn(runtime, place) })
+  const token = await folder.adminToken()
+  const metrics = createMetricsFor(runtime, store, external.peers, mcp)
+  lifecycle.onClose(async () => metrics.stop())
+  const idle = options.background ? watchIdle(parts, opened) : undefined
+  lifecycle.onClose(async () => idle?.stop())
+  const onRequest = () => idle?.touch()
+  const api = apiFor({ runtime, store, peers: external.peers, settings, onRequest })
   const app: HttpAppOptions = {
     control,
     isAdmin: folder.verifier(token),
-    persons: personsOf(store.tokens, runtime, feed),
-    api: door,
+    persons: personsFor(store.tokens, runtime, feed),
+    api,
     prove: folder.prover(token),
     opened: readiness.opened,
-    isReady: readiness.is,
-    isStopping: readiness.isOver,
+    isReady: readiness.isReady,
+    isStopping: readiness.isStopping,
     storeAnswers: store.answers,
     status: () => ({ version: VERSION, generation: runtime.core.catalogue.current().number }),
     allowedHosts: () => [options.host, ...project.allowedHosts()],
-    mounts: [mcpMount(mcp, { tokens, remoteAgents, readiness, onVisit: () => idle?.touch() }), ...a2a],
-    metrics: { text: metrics.text, access: () => project.settings.metricsAccess },
+    mounts: [
+      mcpMount(mcp, parts, onRequest),
+      ...a2aMounts({ store, settings, log: options.log, api, skillsOf: place => skillsOf(runtime, place) }),
+    ],
+    metrics: { text: metrics.text, access: () => settings.metricsAccess },
     discovery: { mcpPath: '/mcp', protocolVersions: PROTOCOL_VERSIONS },
     onRequest: metrics.request,
     tracer,
@@ -216,62 +206,39 @@ async function openApp(parts: FrontParts, { control, mcp, feed, outside, request
   return { app: createHttpApp(app), shortWay: createFastPath(app) }
 }
 
-interface McpMountParts {
-  readonly tokens: Tokens
-  readonly remoteAgents: RemoteAgentList
-  readonly readiness: Readiness
-  onVisit(): void
-}
-
-/** Every request is a visit: clients without a session or stream are seen by their requests alone. */
-function mcpMount(mcp: HttpFront, { tokens, remoteAgents, readiness, onVisit }: McpMountParts): Mount {
+/** Every request counts as activity: clients without a session or stream are noticed by nothing else. */
+function mcpMount(
+  mcp: HttpFront,
+  { store: { tokens }, remoteAgents, readiness }: FrontParts,
+  onRequest: () => void,
+): Mount {
   return {
     path: '/mcp',
     async handle(request, gone) {
-      onVisit()
-      const token = bearerOf(request.headers.get('authorization'))
-      // Where nothing is heard of what other processes do, a token that was taken back there must not count here.
-      if (token !== undefined) await refreshed(token, tokens, remoteAgents)
+      onRequest()
+      const token = /^Bearer (\S+)$/i.exec(request.headers.get('authorization') ?? '')?.[1]
+      // While no news of other processes arrives, a token revoked by one of them must not be valid here.
+      if (token !== undefined) await refresh(token, tokens, remoteAgents)
       return mcp.answer(request, gone)
     },
     short: {
       isFor: headers => readiness.isOpen() && tokens.isFresh() && mcp.mayTakeFastPath(headers),
       answer(request, gone) {
-        onVisit()
+        onRequest()
         return mcp.answerBuffered(request, gone)
       },
     },
   }
 }
 
-async function refreshed(token: string, tokens: Tokens, remoteAgents: RemoteAgentList): Promise<void> {
+async function refresh(token: string, tokens: Tokens, remoteAgents: RemoteAgentList): Promise<void> {
   await tokens.fresh(token)
-  const holding = tokens.holderOf(token)
-  if (holding?.kind === 'agent')
-    await remoteAgents.fresh({ organisation: holding.organisation, workspace: holding.name })
-}
-
-function bearerOf(header: string | null): string | undefined {
-  return /^Bearer (\S+)$/i.exec(header ?? '')?.[1]
-}
-
-/** The agent that a token belongs to: one of the folder, or one that runs elsewhere and has a workspace. */
-function authenticator(
-  tokens: Tokens,
-  { core: { agents } }: Runtime,
-): (token: string) => AuthenticatedAgent | undefined {
-  return token => {
-    const holder = tokens.verify(token)
-    // A person's token stands for no agent, and so opens nothing here.
-    if (holder?.agent === undefined) return undefined
-    const { tokenId, organisation, agent: workspace } = holder
-    const session = agents.findSession({ organisation, workspace })
-    return session && { tokenId, session }
-  }
+  const holder = tokens.holderOf(token)
+  if (holder?.kind === 'agent') await remoteAgents.fresh({ organisation: holder.organisation, workspace: holder.name })
 }
 
 /** Persons with tokens of their own, and what they may do with them. */
-function personsOf(tokens: Tokens, { core }: Runtime, feed: EventFeed): Persons {
+function personsFor(tokens: Tokens, { core }: Runtime, feed: EventFeed): Persons {
   return {
     holderOf: token => tokens.verify(token),
     fresh: token => tokens.fresh(token),
@@ -284,32 +251,48 @@ function personsOf(tokens: Tokens, { core }: Runtime, feed: EventFeed): Persons 
   }
 }
 
-interface Watched {
-  readonly project: Project
-  readonly runtime: Runtime
-  readonly tokens: Tokens
-  readonly mcp: Pick<HttpFront, 'counts'>
-  readonly outboundWorker: BuiltExternalPeers['outboundWorker']
-  requests(): number
-  isReady(): boolean
-  leave(): void
+/** Applies here what people decide and where they sign in on another node. */
+function followOtherNodes(news: StoreNews, { upstreams, upstreamAuth }: Runtime, log: Log): (() => void)[] {
+  return [
+    followTable(news, {
+      table: 'pins',
+      warning: 'what was decided about upstreams elsewhere could not be read',
+      log,
+      read: upstreams.recall,
+    }),
+    followTable(news, {
+      table: 'secrets',
+      warning: 'who has signed in at upstreams elsewhere could not be read',
+      log,
+      read: createLoginRecall(upstreamAuth, upstreams),
+    }),
+  ]
 }
 
-/** Leaves when no bridge, no client and no call has been there for the time that is set. */
-function idleWatch({ project, runtime, tokens, mcp, outboundWorker, requests, isReady, leave }: Watched): IdleWatch {
-  const isBusy = () => {
-    // Sessions and bridges are there between two requests. Streams and those who wait are requests themselves.
-    const present = tokens.lent().length + mcp.counts().sessions + requests()
-    const working = runtime.core.operations.running().length + outboundWorker.counts().held
-    // The bridge that started it waits until it is ready.
-    return !isReady() || present + working > 0
-  }
-  const idleMs = project.settings.backgroundIdleSeconds * 1000
-  return createIdleWatch({ clock: createSystemClock(), idleMs, isBusy, onIdle: leave })
+/** Begins nothing new, ends what merely waits, and gives running handlers the time of the setting. */
+async function drain(
+  { options: { log }, project: { settings }, runtime, store, readiness }: FrontParts,
+  feed: EventFeed,
+  mcp: HttpFront,
+): Promise<void> {
+  readiness.end()
+  mcp.drain()
+  const { running, over } = runtime.drain(settings.drainSeconds * 1000)
+  const calls = running === 1 ? '1 call that runs' : `${running} calls that run`
+  if (running > 0) log.info(`Stopping. ${calls} may end within ${settings.drainSeconds} s; Ctrl-C again stops at once.`)
+  feed.stop()
+  store.messages.stop()
+  await store.delegations.stop()
+  await over
 }
 
-/** Calls were told to end; their answers still have to get out. */
-async function answersOut({ core: { operations } }: Runtime): Promise<void> {
+/** An answer that is ready is written within this. */
+const ANSWER_MS = 10
+/** All answers together have this long. */
+const ANSWERS_MS = 1_000
+
+/** Cancelled calls still have to write their answers. */
+async function answersWritten({ core: { operations } }: Runtime): Promise<void> {
   const until = performance.now() + ANSWERS_MS
   do await wait(ANSWER_MS)
   while (operations.running().length > 0 && performance.now() < until)
@@ -317,33 +300,32 @@ async function answersOut({ core: { operations } }: Runtime): Promise<void> {
 
 /** How far a start has come. */
 interface Readiness {
-  /** Whether agents and tools are read: before, a token would open what its agent may not have, or nothing. */
+  /** Whether agents and tools are loaded: before, a token would give access to what its agent may not have, or nothing. */
   isOpen(): boolean
-  /** Rejects when it ends before. */
+  /** Rejects if it stops before. */
   readonly opened: Promise<void>
   open(): void
-  /** Whether everything has been looked at once. */
-  is(): boolean
-  readonly reached: Promise<void>
-  become(): void
+  /** Whether all dependencies were probed once. */
+  isReady(): boolean
+  readonly ready: Promise<void>
+  setReady(): void
   end(): void
-  /** Whether it is on its way out. */
-  isOver(): boolean
+  isStopping(): boolean
 }
 
 export function createReadiness(): Readiness {
   let isOpen = false
   let isReady = false
-  let isOver = false
-  let open = () => {}
-  let giveUp = (_why: AppError) => {}
-  let reach = () => {}
+  let isStopping = false
+  let resolveOpened = () => {}
+  let rejectOpened = (_error: AppError) => {}
+  let resolveReady = () => {}
   const opened = new Promise<void>((resolve, reject) => {
-    open = resolve
-    giveUp = reject
+    resolveOpened = resolve
+    rejectOpened = reject
   })
-  const reached = new Promise<void>(resolve => {
-    reach = resolve
+  const ready = new Promise<void>(resolve => {
+    resolveReady = resolve
   })
   // A waiting request takes the rejection; mostly none waits.
   opened.catch(() => {})
@@ -352,48 +334,65 @@ export function createReadiness(): Readiness {
     opened,
     open() {
       isOpen = true
-      open()
+      resolveOpened()
     },
-    is: () => isReady,
-    reached,
-    become() {
+    isReady: () => isReady,
+    ready,
+    setReady() {
       isReady = true
-      reach()
+      resolveReady()
     },
     end() {
       isReady = false
-      isOver = true
-      giveUp(new AppError('STOPPING', 'Quartermaster is stopping.'))
+      isStopping = true
+      rejectOpened(new AppError('STOPPING', 'Quartermaster is stopping.'))
     },
-    isOver: () => isOver,
+    isStopping: () => isStopping,
   }
 }
 
-interface IdleWatchDeps {
-  readonly clock: Clock
-  readonly idleMs: number
-  /** Whether someone is connected or something runs right now. */
-  isBusy(): boolean
-  /** Called once, when no client was there for that long. */
-  onIdle(): void
+/** Leaves when there was no bridge, no client and no call for the time of the setting. */
+function watchIdle(
+  { project, runtime, store: { tokens }, lifecycle, readiness }: FrontParts,
+  { mcp, external, requests }: Opened,
+): IdleWatch {
+  const isBusy = () => {
+    // Sessions and bridges exist between two requests. Streams and waiting clients are requests themselves.
+    const clients = tokens.lent().length + mcp.counts().sessions + requests()
+    const working = runtime.core.operations.running().length + external.outboundWorker.counts().held
+    // The bridge that started this process waits until it is ready.
+    return !readiness.isReady() || clients + working > 0
+  }
+  const idleMs = project.settings.backgroundIdleSeconds * 1000
+  return createIdleWatch({ clock: createSystemClock(), idleMs, isBusy, onIdle: lifecycle.leave })
 }
 
-/** Notices that no client has been there for a while. */
 interface IdleWatch {
   /** A client made a request, however short. */
   touch(): void
   stop(): void
 }
 
-/** Looks four times in the idle time, so that it ends at most a quarter late. */
-export function createIdleWatch({ clock, idleMs, isBusy, onIdle }: IdleWatchDeps): IdleWatch {
+/** Calls `onIdle` once, after that long without activity. Checks four times in it, so it is at most a quarter late. */
+export function createIdleWatch({
+  clock,
+  idleMs,
+  isBusy,
+  onIdle,
+}: {
+  readonly clock: Clock
+  readonly idleMs: number
+  /** Whether a client is connected or something runs now. */
+  isBusy(): boolean
+  onIdle(): void
+}): IdleWatch {
   let busyAt = clock.now()
-  let cancel = clock.after(idleMs / 4, look)
+  let cancel = clock.after(idleMs / 4, check)
 
-  function look(): void {
+  function check(): void {
     if (isBusy()) busyAt = clock.now()
     if (clock.now() - busyAt >= idleMs) return onIdle()
-    cancel = clock.after(idleMs / 4, look)
+    cancel = clock.after(idleMs / 4, check)
   }
 
   return {
@@ -404,12 +403,11 @@ export function createIdleWatch({ clock, idleMs, isBusy, onIdle }: IdleWatchDeps
   }
 }
 
-/** The processes that share a store, the one that has run for longest first; nothing where none can. */
-async function nodeFacts({ shared }: Pick<OpenedStore, 'shared'>): Promise<NodeFacts[] | undefined> {
+/** The processes that share the store, the oldest first; `undefined` if it cannot be shared. */
+async function nodeFacts({ shared }: OpenedStore): Promise<NodeFacts[] | undefined> {
   if (!shared) return undefined
-  return (await shared.nodes.running()).map(row => factsOf(row, shared.nodes.id))
-}
-
-function factsOf({ id, host, version, startedAt, url }: NodeRow, own: string): NodeFacts {
-  return { id, host, version, startedAt, ...(url === null ? {} : { url }), isThis: id === own }
+  return (await shared.nodes.running()).map(({ id, host, version, startedAt, url }) => ({
+    ...{ id, host, version, startedAt, isThis: id === shared.nodes.id },
+    ...(url === null ? {} : { url }),
+  }))
 }

@@ -8,39 +8,31 @@ import { createHistoryService, createInboxService, createPeopleService, readerOf
 import { createWorkspaceService } from '../../core/organisation/index.ts'
 import type { OpenedStore } from '../project/open-store.ts'
 
-/** What of the store the platform's tools work on. */
-type PlatformStore = Pick<
-  OpenedStore,
-  'attachments' | 'delegations' | 'memory' | 'messages' | 'organisation' | 'settings'
->
-
-/** How the platform gets at the store. */
+/** Access to the store for the platform's tools. */
 export interface PlatformAccess {
-  /** Once every agent has its place. */
-  open(): Promise<PlatformStore>
-  /** As it is, without waiting for anything: nothing is opened for those who only leave. */
-  current(): Pick<PlatformStore, 'messages'> | undefined
-}
-
-/** The services behind the platform's tools, and what they are told. */
-interface PlatformServices {
-  readonly services: Platform
-  /** A client has gone for good, and what it had in hand is there for others. */
-  clientGone(client: string): Promise<void>
-}
-
-interface FolderAgents {
-  /** Where an agent's files are beside us. */
-  folderOf(actor: Actor): string | undefined
-  /** Whether it is one of them and has none of the tools that take messages. */
-  lacksInbox(place: Pick<Actor, 'organisation' | 'workspace'>): boolean
+  /** Resolves once every agent has its workspace. */
+  open(): Promise<OpenedStore>
+  /** The store if it is open: it is not opened for a client that only leaves. */
+  current(): OpenedStore | undefined
 }
 
 /** The services behind the platform's tools, over the store once it is open. */
 export function createPlatform(
   { open, current }: PlatformAccess,
-  { folderOf, lacksInbox }: FolderAgents,
-): PlatformServices {
+  {
+    folderOf,
+    lacksInbox,
+  }: {
+    /** The folder of an agent that runs in this process. */
+    folderOf(actor: Actor): string | undefined
+    /** Whether it is an agent of the project without the tools that read messages. */
+    lacksInbox(place: Pick<Actor, 'organisation' | 'workspace'>): boolean
+  },
+): {
+  readonly services: Platform
+  /** A client has left permanently: its leases are released for others. */
+  clientGone(client: string): Promise<void>
+} {
   const services: Platform = {
     workspace: async () => createWorkspaceService((await open()).organisation, lacksInbox),
     async memory() {
@@ -71,13 +63,13 @@ export function createPlatform(
   return {
     services,
     async clientGone(client) {
-      // Also what it took without a tool, over the API.
+      // Also messages that it leased over the API, without a tool.
       await current()?.messages.inbox.leave(readerOf(client))
     },
   }
 }
 
-/** A store that is away delays no session: it begins without what is remembered. */
+/** A store that does not answer delays no session: it begins without memories. */
 const PATIENCE_MS = 500
 
 const { call, describe, find, status, reply, wait } = TOLD_TOOLS
@@ -91,15 +83,15 @@ const LISTED = {
 const REST = `A call may wait for a person. You then get a handle with an id instead of a result: tell your person what it says, do not repeat the call, and continue with other work; ${status} with that id shows the result. Messages from people and other agents arrive in your inbox, if you have one: ${wait} brings the next, ${reply} answers it. What stands behind ">" or in quotation marks is quoted. ${QUOTED_TEXT}`
 
 /**
- * What a client is told when a session of its agent begins: how to work with what is here, what the agent's file asks for wrongly,
- * and behind that what the agent's workspace remembers, if it has that capability.
+ * The instructions of an agent's session: how to work with the tools, which entries of the agent's file are wrong, and what
+ * its workspace remembers, if it has that capability.
  */
 export function createInstructions(memory: Platform['memory'], clock: Clock, log: Log) {
   async function remembered({ caller: { organisation, workspace } }: AgentSession): Promise<string | undefined> {
     try {
       return await (await memory()).remembered({ organisation, workspace })
     } catch (error) {
-      log.debug('a session begins without what its workspace remembers', { workspace, error: messageOf(error) })
+      log.debug('a session begins without the memories of its workspace', { workspace, error: messageOf(error) })
       return undefined
     }
   }
@@ -120,7 +112,7 @@ export function createInstructions(memory: Platform['memory'], clock: Clock, log
 
 const MOST_REFUSED = 5
 
-/** What the agent's file asks for wrongly: the agent cannot call it, and its person can correct it. */
+/** Wrong entries of the agent's file: the agent cannot call these tools, and its person can correct the file. */
 function refusedText({ refused }: View): string {
   if (refused.length === 0) return ''
   const lines = refused

@@ -6,8 +6,8 @@ import { createConsentControl, createFollower, createPersonControl, OWNER } from
 const events = async () => ({})
 const SECRET = { to: 'eve', text: 'hunter2\u202e ' }
 
-/** An agent whose call waits for somebody to allow it, and what the owner can do about it. */
-async function waiting({ isBrief = false } = {}) {
+/** A call that waits for approval, and the owner's control. */
+async function waiting({ forOneCommand = false } = {}) {
   const sent: unknown[] = []
   const send = simpleTool('send', {
     mutates: true,
@@ -21,7 +21,7 @@ async function waiting({ isBrief = false } = {}) {
     storage: faultyStorage(),
     settings: { consentWaitSeconds: 0 },
   })
-  const follower = isBrief ? createFollower(hub) : undefined
+  const follower = forOneCommand ? createFollower(hub) : undefined
   const control = createConsentControl({
     consentServices: hub.consentServices,
     within: async (named = 'default') => named,
@@ -36,7 +36,7 @@ async function waiting({ isBrief = false } = {}) {
   return { hub, control, id, sent }
 }
 
-it('shows the owner what waits, and its whole arguments only where one is asked for', async () => {
+it('shows the owner waiting calls, and the arguments of a single one', async () => {
   const { control, id } = await waiting()
   const [listed] = await control.approvals({})
   expect(listed).toMatchObject({ id, agent: 'ada', tool: 'send', asks: [{ operation: 'post.send', scope: 'eve' }] })
@@ -51,18 +51,7 @@ it('shows the owner what waits, and its whole arguments only where one is asked 
   expect(await failureOf(control.approval({ id: 'op_0' }))).toMatchObject({ code: 'NAME_UNKNOWN' })
 })
 
-it('answers in the owner’s name, and forgets the arguments of what was denied', async () => {
-  const { control, id } = await waiting()
-  const answered = await control.answerApproval({ id, decision: 'deny', lasting: 'once' })
-  expect(answered).toMatchObject({ id, state: 'denied' })
-  const facts = await control.approval({ id })
-  expect(facts).toMatchObject({ state: 'denied', answeredBy: 'owner', via: 'owner', lasting: 'once' })
-  expect(facts).not.toHaveProperty('arguments')
-  const again = control.answerApproval({ id, decision: 'allow', lasting: 'once' })
-  expect(await failureOf(again)).toMatchObject({ code: 'REQUEST_REFUSED' })
-})
-
-it('gives grants that last a part of a minute, shows them, and takes them back', async () => {
+it('creates grants for a part of a minute, shows them, and revokes them', async () => {
   const { hub, control, id } = await waiting()
   await control.answerApproval({ id, decision: 'allow', lasting: 'time', minutes: 1 / 3 })
   const [grant] = await control.grants({ agent: 'ada', operation: 'post.send' })
@@ -73,15 +62,15 @@ it('gives grants that last a part of a minute, shows them, and takes them back',
   expect([await control.grants({}), await control.revokeGrants({ agent: 'ada' })]).toEqual([[], { count: 0 }])
 })
 
-it('stays for the run that the answer leads to, where the process would be gone', async () => {
-  const { hub, control, id, sent } = await waiting({ isBrief: true })
+it('waits for the run that the answer leads to, where the process would end', async () => {
+  const { hub, control, id, sent } = await waiting({ forOneCommand: true })
   const answered = control.answerApproval({ id, decision: 'allow', lasting: 'once' })
   await hub.clock.advance(0)
   expect(await answered).toMatchObject({ id, state: 'succeeded' })
   expect(sent).toEqual([SECRET])
 })
 
-it('lets a person answer in their own name, and tells them nothing of what the tool answered', async () => {
+it('lets a person answer in their own name, and does not show them the result of the tool', async () => {
   const { hub, control, id, sent } = await waiting()
   const eve = createPersonControl(
     { organisation: 'default', name: 'eve' },

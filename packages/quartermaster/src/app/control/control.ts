@@ -29,32 +29,29 @@ import type { Runtime } from '../bootstrap/runtime.ts'
 import { VERSION } from '../package-info.ts'
 import { storePlace } from '../project/store-choice.ts'
 import { createUpstreamControl } from '../upstreams/upstream-control.ts'
-import { asUpstreams } from '../upstreams/upstream-dependencies.ts'
-import { recheckWithUpstreams, unseenUpstreams, withoutRetries, withSteps } from '../upstreams/upstream-status.ts'
+import {
+  asUpstreams,
+  recheckWithUpstreams,
+  unseenUpstreams,
+  withoutRetries,
+  withSteps,
+} from '../upstreams/upstream-status.ts'
 import { createDocsControl } from './docs.ts'
 import { diagnose } from './doctor.ts'
 import { createEventFeed, type EventFeed } from './events.ts'
 import { createLogins } from './logins.ts'
 import { createConsentControl, createFollower, createOperationControl, OWNER, ownersWithin } from './operations.ts'
-import {
-  createDelegationControl,
-  createExternalPeerControl,
-  createMemoryControl,
-  createOrganisationControl,
-} from './organisation.ts'
+import { createOrganisationControl } from './organisation.ts'
 import { type UpControl, WITHOUT_UP } from './up-only.ts'
 
-/** What a control needs beside the runtime. */
+/** What a control needs besides the runtime. */
 export interface ControlParts {
   readonly from: StatusReport['from']
   isReady(): boolean
-  /** Opened when first needed: most commands have no use for the store. */
+  /** The services of the store, which is opened when the first is needed: most commands do without. */
   tokens(): Promise<Tokens>
-  /** The same store's organisations. */
   organisation(): Promise<Organisation>
-  /** And its memories. */
   memory(): Promise<Memory>
-  /** And the tasks that workspaces gave each other. */
   delegations(): Promise<Delegations>
   peers(): Promise<ExternalPeers>
   /** Whether the store answers; absent where it is not open. */
@@ -72,7 +69,8 @@ export function createControl(runtime: Runtime, parts: ControlParts): Control {
   const { core } = runtime
   const { catalogue, health, agents, registry, calls, results } = core
   const within = ownersWithin(parts.organisation)
-  const feed = parts.feed ?? createEventFeed({ emitter: core.emitter, clock: createSystemClock() })
+  const clock = createSystemClock()
+  const feed = parts.feed ?? createEventFeed({ emitter: core.emitter, clock })
   return {
     status: async () => statusOf(runtime, parts),
     async tools({ agent, ...filter }) {
@@ -92,7 +90,7 @@ export function createControl(runtime: Runtime, parts: ControlParts): Control {
     },
     async call({ agent, waits = false, evenIfDisabled, ...given }, options = {}) {
       const { signal, onProgress, trace, openPage } = options
-      // A client of `up` that is gone comes back for the result of a call with a key; `operations cancel` ends it.
+      // A client of `up` that disconnects may return for the result of a call with a key; `operations cancel` ends the call.
       const runsOn = parts.from === 'up' && given.idempotencyKey !== undefined
       const answer = await calls.call({
         ...given,
@@ -110,8 +108,7 @@ export function createControl(runtime: Runtime, parts: ControlParts): Control {
       return { ...answer, result: unsaid(answer.result) }
     },
     readResult: async ({ agent, resultId, offset }) => results.page(agents.session(agent).caller, resultId, offset),
-    recheck: ({ name, force = false }) =>
-      recheckWithUpstreams(runtime, { name, force, from: parts.from }, createSystemClock()),
+    recheck: ({ name, force = false }) => recheckWithUpstreams(runtime, { name, force, from: parts.from }, clock),
     async createToken({ organisation: named, agent = '', person, ...facts }) {
       const { persons, tokens, ...places } = await parts.organisation()
       const organisation = await within(named)
@@ -127,10 +124,7 @@ export function createControl(runtime: Runtime, parts: ControlParts): Control {
     },
     revokeToken: async ({ id }) => (await parts.tokens()).revoke(id),
     rotateToken: async ({ id, overlapMs }) => (await parts.tokens()).rotate(id, { overlapMs }),
-    ...createOrganisationControl(parts.organisation),
-    ...createMemoryControl(parts),
-    ...createDelegationControl(parts),
-    ...createExternalPeerControl(parts),
+    ...createOrganisationControl(parts),
     ...(parts.up ?? WITHOUT_UP),
     ...createOperationControl({
       operations: core.operations,
@@ -151,12 +145,12 @@ export function createControl(runtime: Runtime, parts: ControlParts): Control {
       upstreams: runtime.upstreams,
       from: parts.from,
       agents,
-      clock: createSystemClock(),
+      clock,
       originOf(capability) {
         const { capabilities, injections } = catalogue.current()
         const found = capabilities.get(capability) ?? injections.find(one => one.injection.key === capability)
         if (!found) return undefined
-        return found.source === runtime.upstreams?.source.id ? 'upstream' : 'other'
+        return found.source === runtime.upstreams.source.id ? 'upstream' : 'other'
       },
       generation: () => catalogue.current(),
       definitionProblems: () => catalogue.problems(),
@@ -170,7 +164,7 @@ export function createControl(runtime: Runtime, parts: ControlParts): Control {
     }),
     ...createLogins({
       auth: runtime.upstreamAuth,
-      clock: createSystemClock(),
+      clock,
       ids: createIds(),
       upstream: name => runtime.project.upstreams().get(name),
       async expectAgent(workspace) {
@@ -184,24 +178,24 @@ export function createControl(runtime: Runtime, parts: ControlParts): Control {
   }
 }
 
-/** An agent of the folder or, by its name, the workspace of a remote agent. Throws `AGENT_NOT_FOUND`. */
+/** The holder of a token: an agent of the folder, or the workspace of a remote agent. Throws `AGENT_NOT_FOUND`. */
 async function holderNamed(
   { core: { agents } }: Runtime,
   { agentWorkspaces, workspaces }: Pick<Organisation, 'agentWorkspaces' | 'workspaces'>,
   { organisation, workspace: name }: Pick<WorkspaceRow, 'organisation' | 'workspace'>,
 ): Promise<string> {
   if (organisation !== DEFAULT_ORGANISATION) return (await workspaces.pick(organisation, name)).workspace
-  // It would stand for the agent that has joined under this name.
+  // The token would be valid for the remote agent that has joined under this name.
   if (agentWorkspaces.isTaken(name)) throw new AppError('NAME_TAKEN', agentWorkspaces.problems().get(name) ?? '')
-  const isThere = !agents.has(name) && isElsewhere(await workspaces.named(organisation, name))
-  return isThere ? name : agents.entry(name).name
+  const isRemote = !agents.has(name) && isElsewhere(await workspaces.named(organisation, name))
+  return isRemote ? name : agents.entry(name).name
 }
 
 function isElsewhere(row: WorkspaceRow | undefined): boolean {
   return row?.status === 'active' && row.origin !== 'folder'
 }
 
-/** Names that are neither agents of the folder nor workspaces of others: their tokens give no access. */
+/** Names of neither an agent of the folder nor a workspace elsewhere: their tokens give no access. */
 async function withoutPlace(
   { core: { agents } }: Runtime,
   { organisation: open }: ControlParts,
@@ -240,7 +234,7 @@ async function statusOf(runtime: Runtime, parts: ControlParts): Promise<StatusRe
   }
 }
 
-/** How the store is, where it is open. One that does not answer is not asked who else uses it. */
+/** The state of an open store. While it does not answer, it is not asked for the other processes. */
 async function storeFacts({ storeAnswers, nodes }: ControlParts): Promise<{ answers?: boolean; nodes?: NodeFacts[] }> {
   if (!storeAnswers) return {}
   const answers = await storeAnswers()
@@ -262,13 +256,13 @@ function checkAgent({ core: { agents } }: Runtime, name: string): AgentCheck {
   }
 }
 
-/** At a command line a page can be opened; there is no form to fill in, and no model to lend. */
+/** A command line can open a page, but has no form to fill in and no model to sample. */
 async function askForPage(question: Question, openPage: NonNullable<ControlOptions['openPage']>): Promise<Answer> {
   if (question.kind === 'url') return openPage(question)
   throw new AppError('ANSWER_UNAVAILABLE', `No client here can answer this: "${questionText(question)}"`)
 }
 
-/** Gives an agent a capability, or takes it away, in its file. Nothing is written that would not resolve. */
+/** Grants or revokes a capability in an agent's file. Writes nothing that would not resolve. */
 export async function grantCapability({ core, project }: Runtime, request: ControlInput<'grant'>) {
   const change = (before: AgentConfig): AgentConfig => {
     const after = request.revoke ? revoked(before, request) : granted(before, request)
@@ -300,7 +294,7 @@ function revoked(agent: AgentConfig, { agent: name, capability, consent }: Contr
   return { ...after, consent: { allow: (agent.consent?.allow ?? []).filter(name => !consent.includes(name)) } }
 }
 
-/** The agent with this one capability: what else is wrong with its file must not stand in the way. */
+/** The agent with this one capability: other faults of its file must not prevent the grant. */
 function only(agent: AgentConfig, capability: string): AgentConfig {
   return { ...agent, capabilities: { [capability]: agent.capabilities[capability] ?? {} } }
 }

@@ -12,7 +12,7 @@ import {
 } from '../../core/knowledge/index.ts'
 import type { Runtime } from '../bootstrap/runtime.ts'
 
-/** Reads the docs to the owner, as an agent would see them where one is named, and looks for what is wrong with them. */
+/** The docs as the owner or a named agent sees them, and their problems. */
 export function createDocsControl(runtime: Runtime): Pick<Control, 'docs' | 'checkDocs'> {
   const { catalogue, agents, health, docs } = runtime.core
   return {
@@ -30,7 +30,7 @@ export function createDocsControl(runtime: Runtime): Pick<Control, 'docs' | 'che
   }
 }
 
-/** The files that were looked at, which those that were left out are among. What came with the product is not counted. */
+/** The checked files, including those left out. Pages of the product are not counted. */
 function filesOf({ core: { catalogue } }: Runtime, leftOut: readonly Problem[]): ReadonlySet<string> {
   const { knowledge, tools } = catalogue.current()
   return new Set([
@@ -40,7 +40,7 @@ function filesOf({ core: { catalogue } }: Runtime, leftOut: readonly Problem[]):
   ])
 }
 
-/** What is wrong between units, beyond what leaves one out. */
+/** Problems between units, beyond those that leave one out. */
 export function docsProblems({ core, project }: Pick<Runtime, 'core' | 'project'>): Promise<Problem[]> {
   const { agents, catalogue, docs } = core
   return docs.check(catalogue.current(), {

@@ -18,30 +18,27 @@ import { fewOfEach } from '../../core/knowledge/index.ts'
 import { askableConsent } from '../../core/upstreams/index.ts'
 import type { Runtime } from '../bootstrap/runtime.ts'
 import type { Project } from '../project/project.ts'
+import { checkStore } from '../project/store-choice.ts'
 import { upstreamFindings } from '../upstreams/upstream-findings.ts'
 import { docsProblems } from './docs.ts'
 
-export interface DiagnoseOptions extends PeerFindingsDeps {
-  /** Who looks. */
-  readonly from: StatusReport['from']
-}
-
-/** Looks at everything that can be wrong, and says how to fix each. */
-export async function diagnose(runtime: Runtime, outside: DiagnoseOptions): Promise<Finding[]> {
+/** Checks everything that can be wrong, and says how to fix each problem. */
+export async function diagnose(
+  runtime: Runtime,
+  outside: PeerFindingsDeps & { readonly from: StatusReport['from'] },
+): Promise<Finding[]> {
   const { core, project } = runtime
   const known = [
     ...runtime.problems(),
     ...(await checkExamples(core.catalogue.current())),
     ...fewOfEach(await docsProblems(runtime)),
   ]
-  // Nothing watches this file, so it may be unfit for the next start without notice.
+  // The secrets file is not watched, so it may have become wrong for the next start.
   const problems = [...known, ...(await secretsProblems(project.dataDir)).filter(problem => !isAmong(known, problem))]
   const dependencies = core.health.dependencies().filter(({ name }) => !isOfUpstream(runtime, name))
   const needed = neededDependencies(core.catalogue.current())
   const agents = core.agents.list()
-  // Loaded here, because nothing else that needs no store needs its parts.
-  const { lookAtStore } = await import('../project/store-finding.ts')
-  const store = await lookAtStore(project.dataDir, project.storeChoice)
+  const store = await checkStore(project.dataDir, project.storeChoice)
   return [
     ok(`Configuration: ${project.configFile ?? 'none; everything has its default'}.`),
     ...problems.map(problemFinding),
@@ -69,7 +66,7 @@ function isAmong(problems: readonly Problem[], { where, message }: Problem): boo
   return problems.some(other => other.where === where && other.message === message)
 }
 
-/** Upstreams are told about by themselves, with more to say. */
+/** Upstreams have findings of their own, which say more. */
 function isOfUpstream({ core, upstreams }: Runtime, dependency: string): boolean {
   return core.catalogue.current().dependencies.get(dependency)?.source === upstreams.source.id
 }
@@ -80,7 +77,7 @@ const NO_AGENTS: Finding = {
   fix: 'Run `quartermaster init`, or `quartermaster grant NAME CAPABILITY --create`.',
 }
 
-/** What is wrong with the others is told with their files. */
+/** Problems of the other agents are reported with their files. */
 function agentFindings(agents: readonly AgentSummary[]): Finding[] {
   if (agents.length === 0) return [NO_AGENTS]
   const fine = namesOf(agents.filter(({ problems }) => problems.length === 0))
@@ -104,7 +101,7 @@ function dependencyFinding(status: DependencyStatus, { isNeeded }: { isNeeded: b
   const { name, state, reason, fix } = status
   if (state === 'up') return ok(`Dependency "${name}" is up.`)
   if (state === 'optedOut') return ok(`Dependency "${name}" is switched off. ${reason}`)
-  // A dependency that nothing requires is used where it is there and done without where it is not, maybe on purpose.
+  // Nothing requires this dependency, so it may be absent on purpose.
   const level = state === 'recovering' || !isNeeded ? 'warning' : 'error'
   const what = `Dependency "${name}" is ${state}${isNeeded ? '' : ', which disables nothing'}: ${reason}`
   return {
@@ -114,7 +111,7 @@ function dependencyFinding(status: DependencyStatus, { isNeeded }: { isNeeded: b
   }
 }
 
-/** What is to be said of consent operations whose reason a person would not read as it is written. */
+/** Consent operations whose reason has invisible characters, so that a person would not read it as written. */
 export function consentFindings({ consentOperations }: Pick<Generation, 'consentOperations'>): Finding[] {
   return [...consentOperations.values()]
     .filter(({ reason }) => withoutHidden(reason) !== reason)
@@ -125,7 +122,7 @@ export function consentFindings({ consentOperations }: Pick<Generation, 'consent
     }))
 }
 
-/** Names in entries of `mcpServers` that nothing answers to: what stands under them does nothing, silently. */
+/** Names in entries of `mcpServers` that match nothing: the settings under them have no effect. */
 export function entryFindings(upstreams: ReadonlyMap<string, UpstreamConfig>, agents: readonly string[]): Finding[] {
   return [...upstreams].flatMap(([name, config]) => [
     ...Object.keys(config.agents)
@@ -135,14 +132,14 @@ export function entryFindings(upstreams: ReadonlyMap<string, UpstreamConfig>, ag
   ])
 }
 
-/** The agent that was meant is not kept out: its calls go out with what the entry has for all agents. */
+/** The intended agent still gets in: its calls use the credentials of the entry itself. */
 function strangeAgent(upstream: string, agent: string, agents: readonly string[]): Finding {
   const hint = didYouMean(agent, agents)
   return {
     level: 'warning',
     where: `mcpServers.${upstream}.agents.${agent}`,
     what: `The entry of "${upstream}" has credentials of "${agent}" and there is no agent "${agent}", so they are unused.${hint}`,
-    fix: 'Correct the name, or take it out. Until then everybody calls with what the entry itself has.',
+    fix: 'Correct the name, or take it out. Until then all agents call with the credentials of the entry itself.',
   }
 }
 
@@ -157,13 +154,14 @@ function strangeConsent(upstream: string, config: UpstreamConfig): Finding[] {
   }))
 }
 
-export interface LeftBehindFindingsDeps {
+/** Stored data of upstreams whose entry was removed by hand: it is unused, and nothing else reports it. */
+export async function leftBehindFindings({
+  upstreams,
+  project,
+}: {
   readonly upstreams: Pick<Upstreams, 'leftBehind'>
   readonly project: Pick<Project, 'storeChoice'>
-}
-
-/** What the store has of upstreams whose entry was taken out by hand: it is unused, and nothing else reports it. */
-export async function leftBehindFindings({ upstreams, project }: LeftBehindFindingsDeps): Promise<Finding[]> {
+}): Promise<Finding[]> {
   // The finding about the store reports what is wrong with it.
   const all = await upstreams.leftBehind().catch(() => [])
   const isShared = project.storeChoice.databaseUrl !== undefined
@@ -178,7 +176,7 @@ export async function leftBehindFindings({ upstreams, project }: LeftBehindFindi
   ]
 }
 
-/** An unused credential, readable for anyone with the store and its key. */
+/** An unused credential, which anyone with the store and its key can read. */
 function loginFinding({ name, logins }: LeftBehind, { isShared }: { isShared: boolean }): Finding {
   const [there, used] = logins === 1 ? ['is a login', 'it'] : [`are ${logins} logins`, 'them']
   const here = isShared ? 'no agent here uses' : 'no agent uses'
@@ -190,10 +188,10 @@ function loginFinding({ name, logins }: LeftBehind, { isShared }: { isShared: bo
   }
 }
 
-/** So many are named. Servers that capabilities named once leave pins as well. */
+/** Servers that capabilities named once leave pins as well, so there may be many. */
 const MOST_NAMED = 5
 
-/** Nothing is wrong with it: an entry may be left out for a day. */
+/** No problem: an entry may be removed for a day. */
 function pinFindings(names: readonly string[], { isShared }: { isShared: boolean }): Finding[] {
   if (names.length === 0) return []
   const named = names.slice(0, MOST_NAMED).map(name => `"${name}"`)
@@ -206,14 +204,16 @@ function pinFindings(names: readonly string[], { isShared }: { isShared: boolean
   return [{ level: 'ok', what }]
 }
 
-export interface LoginFindingsDeps {
-  upstreamAuth(): Promise<Pick<UpstreamAuth, 'agentsAt'>>
+/** Logins of removed agents. They are unused, and a new agent of the same name would get the login of another. */
+export async function loginFindings({
+  upstreamAuth,
+  core,
+  project,
+}: {
+  upstreamAuth(): Promise<UpstreamAuth>
   readonly core: { readonly agents: Pick<Agents, 'has'> }
   readonly project: Pick<Project, 'upstreams'>
-}
-
-/** Logins of agents that are gone. They are unused, and a new agent of such a name would have the login of another. */
-export async function loginFindings({ upstreamAuth, core, project }: LoginFindingsDeps): Promise<Finding[]> {
+}): Promise<Finding[]> {
   const names = [...project.upstreams()].flatMap(([name, config]) => ('url' in config ? [name] : []))
   if (names.length === 0) return []
   const auth = await upstreamAuth()
@@ -233,13 +233,13 @@ function orphan(name: string, agent: string): Finding {
   }
 }
 
-export interface PeerFindingsDeps {
+interface PeerFindingsDeps {
   peers(): Promise<Pick<ExternalPeers, 'condition'>>
   /** Whether the store answers; absent where it is not open. */
   storeAnswers?(): Promise<boolean>
 }
 
-/** What is to be said of A2A agents elsewhere. Only an `up` looks at them, and a store that is away is told of by itself. */
+/** A2A agents elsewhere. Only an `up` connects to them, and a store that does not answer has a finding of its own. */
 export async function peerFindings({ peers: open, storeAnswers }: PeerFindingsDeps): Promise<Finding[]> {
   if (!(await storeAnswers?.())) return []
   const { reached, troubles } = await (await open()).condition()
@@ -255,6 +255,6 @@ function troubleFinding({ organisation, name, why, reachedAt, tasks }: PeerTroub
   return {
     level: 'warning',
     what: `External peer "${name}" has not been reached${since}: ${why}${waiting}`,
-    fix: `Correct what is said here; it is tried again by itself, and at once with: quartermaster peers refresh ${name}${where}`,
+    fix: `Correct what is said here; it is tried again automatically, and at once with: quartermaster peers refresh ${name}${where}`,
   }
 }

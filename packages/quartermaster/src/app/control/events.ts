@@ -2,69 +2,70 @@ import { type Control, type ControlEvent, messageOf, type OperationChange, type 
 import type { Clock, Emitter, Log } from '../../core/kernel/index.ts'
 import type { StoreNews } from '../../core/store/index.ts'
 
-/** Lets others follow what happens in this process. */
+/** Streams what happens in this process to followers. */
 export interface EventFeed {
-  /** Everything: for the owner. */
+  /** All events: for the owner. */
   readonly all: Control['events']
-  /** What is asked, answered and taken back in an organisation: for its persons. */
+  /** Approvals and grants of one organisation: for its persons. */
   ofConsent(organisation: string): Control['events']
-  /** Ends all who follow. */
+  /** Ends all streams. */
   stop(): void
 }
 
-interface EventFeedDeps {
+type Emit = (event: ControlEvent) => void
+
+export function createEventFeed({
+  emitter,
+  clock,
+}: {
   readonly emitter: Pick<Emitter, 'on'>
   readonly clock: Pick<Clock, 'now'>
-}
-
-type Tell = (event: ControlEvent) => void
-
-export function createEventFeed({ emitter, clock }: EventFeedDeps): EventFeed {
+}): EventFeed {
   const stopping = new AbortController()
   const at = () => Math.round(clock.now())
 
-  function consentEvents(tell: Tell) {
+  function consentEvents(emit: Emit) {
     const answered = new Set<string>()
-    /** Whether a question was closed without an answer: an answer is announced right before what it leads to. */
+    /** Whether an approval was closed without an answer: an answer is emitted right before the change that it leads to. */
     const isClosing = ({ id, from }: OperationChange) => from === 'waitingForApproval' && !answered.delete(id)
     return [
       emitter.on('approval.opened', ({ id, tool, organisation, agent }) =>
-        tell({ name: 'approval.opened', at: at(), id, tool, organisation, agent }),
+        emit({ name: 'approval.opened', at: at(), id, tool, organisation, agent }),
       ),
       emitter.on('approval.answered', ({ id, tool, organisation, agent, state, by: { name, via } }) => {
         answered.add(id)
-        tell({ name: 'approval.answered', at: at(), id, tool, organisation, agent, state, by: { name, via } })
+        emit({ name: 'approval.answered', at: at(), id, tool, organisation, agent, state, by: { name, via } })
       }),
       emitter.on('operation.changed', change => {
-        if (isClosing(change)) tell({ name: 'approval.closed', ...factsOf(change) })
+        if (isClosing(change)) emit({ name: 'approval.closed', ...factsOf(change) })
       }),
       emitter.on('grants.revoked', ({ organisation, id, agent, operation, grantedBy, by, count }) =>
-        tell({ name: 'grants.revoked', at: at(), organisation, id, agent, operation, grantedBy, by, count }),
+        emit({ name: 'grants.revoked', at: at(), organisation, id, agent, operation, grantedBy, by, count }),
       ),
     ]
   }
 
-  const operationEvents = (tell: Tell) => [
+  const operationEvents = (emit: Emit) => [
     emitter.on('operation.changed', change =>
-      tell({ name: 'operation.changed', ...factsOf(change), from: change.from, to: change.to }),
+      emit({ name: 'operation.changed', ...factsOf(change), from: change.from, to: change.to }),
     ),
-    emitter.on('operation.dropped', dropped => tell({ name: 'operation.dropped', ...factsOf(dropped) })),
+    emitter.on('operation.dropped', dropped => emit({ name: 'operation.dropped', ...factsOf(dropped) })),
   ]
 
-  const presenceEvents = (tell: Tell) => [
+  const presenceEvents = (emit: Emit) => [
     emitter.on('presence.changed', ({ name: workspace, ...change }) =>
-      tell({ ...change, name: 'presence.changed', workspace }),
+      emit({ ...change, name: 'presence.changed', workspace }),
     ),
   ]
 
-  const delegationEvents = (tell: Tell) => [
+  const delegationEvents = (emit: Emit) => [
     emitter.on('delegation.changed', ({ organisation, id, from, to, before, state, at: when }) =>
-      tell({ name: 'delegation.changed', at: when, organisation, id, from, to, before, state }),
+      emit({ name: 'delegation.changed', at: when, organisation, id, from, to, before, state }),
     ),
   ]
 
   const follow =
-    (...kinds: ((tell: Tell) => (() => void)[])[]): Control['events'] =>
+    (...kinds: ((emit: Emit) => (() => void)[])[]): Control['events'] =>
     async (_, { signal, onEvent = () => {} } = {}) => {
       const offs = kinds.flatMap(kind => kind(onEvent))
       onEvent({ name: 'events.started', at: at() })
@@ -76,9 +77,9 @@ export function createEventFeed({ emitter, clock }: EventFeedDeps): EventFeed {
   return {
     all: follow(consentEvents, operationEvents, presenceEvents, delegationEvents),
     ofConsent: organisation =>
-      follow(tell =>
+      follow(emit =>
         consentEvents(event => {
-          if ('organisation' in event && event.organisation === organisation) tell(event)
+          if ('organisation' in event && event.organisation === organisation) emit(event)
         }),
       ),
     stop: () => stopping.abort(),
@@ -97,32 +98,37 @@ function aborted(signals: readonly AbortSignal[]): Promise<void> {
   })
 }
 
-interface Following {
-  readonly table: Table
-  readonly log: Log
-  /** What the log says when it could not be looked. */
-  readonly warning: string
-  /** Takes in what has changed. */
-  look(): Promise<void>
-}
-
-/** Looks again whenever another process has changed a table. */
-export function followTable(news: StoreNews, { table, log, warning, look }: Following): () => void {
+/** Reads again whenever another process has changed a table. */
+export function followTable(
+  news: StoreNews,
+  {
+    table,
+    log,
+    warning,
+    read,
+  }: {
+    readonly table: Table
+    readonly log: Log
+    /** Logged when reading fails. */
+    readonly warning: string
+    read(): Promise<void>
+  },
+): () => void {
   let isWanted = false
-  let looking: Promise<void> | undefined
+  let reading: Promise<void> | undefined
 
-  async function lookWhileWanted(): Promise<void> {
+  async function readWhileWanted(): Promise<void> {
     while (isWanted) {
       isWanted = false
-      await look().catch(error => log.warn(warning, { error: messageOf(error) }))
+      await read().catch(error => log.warn(warning, { error: messageOf(error) }))
     }
   }
 
-  /** Many changes at once are one reason to look. */
+  /** Many changes at once are one reason to read. */
   function want(): void {
     isWanted = true
-    looking ??= lookWhileWanted().finally(() => {
-      looking = undefined
+    reading ??= readWhileWanted().finally(() => {
+      reading = undefined
     })
   }
 

@@ -18,7 +18,25 @@ import type { LoginOwner, UpstreamLogin } from '../../core/upstreams/index.ts'
 /** The part of the control that signs people in at upstreams. */
 type LoginControl = Pick<Control, 'beginLogin' | 'finishLogin' | 'logout'>
 
-interface LoginsDeps {
+interface Begun {
+  readonly owner: LoginOwner
+  readonly attempt: LoginAttempt
+  /** Resolves when the login is in use. */
+  readonly done: Promise<LoginFacts>
+}
+
+/** Each attempt has a port open. */
+const MOST_ATTEMPTS = 16
+
+/** Keeps login attempts until the person's browser has come back. */
+export function createLogins({
+  auth,
+  clock,
+  ids,
+  upstream,
+  expectAgent,
+  onLoginChanged,
+}: {
   auth(): Promise<UpstreamAuth>
   readonly clock: Clock
   readonly ids: Ids
@@ -26,28 +44,15 @@ interface LoginsDeps {
   upstream(name: string): UpstreamConfig | undefined
   /** Throws when there is no agent of this name. */
   expectAgent(name: string): Promise<unknown>
-  /** Reconnects the upstream for those concerned, with the credentials there are now. */
+  /** Reconnects the upstream for the agents concerned, with the current credentials. */
   onLoginChanged(owner: LoginOwner): Promise<void>
-}
-
-interface Begun {
-  readonly owner: LoginOwner
-  readonly attempt: LoginAttempt
-  /** What came of it, when it is in use. */
-  readonly done: Promise<LoginFacts>
-}
-
-/** Each has a port open. */
-const MOST_ATTEMPTS = 16
-
-/** Keeps the attempts of people to sign in until they have come back. */
-export function createLogins({ auth, clock, ids, upstream, expectAgent, onLoginChanged }: LoginsDeps): LoginControl {
+}): LoginControl {
   const begun = new Map<string, Begun>()
 
   function find(name: string): HttpUpstream {
     const found = upstream(name)
     if (!found) throw unknown(name)
-    // How it is reached is not known then.
+    // A wrong entry does not say how the upstream is reached.
     if (found.wrong !== undefined) throw wrongEntry(name, found.wrong)
     if ('url' in found) return found
     throw new AppError('INPUT_INVALID', `"${name}" is a program, and takes what it needs to sign in by "env".`)
@@ -66,11 +71,11 @@ export function createLogins({ auth, clock, ids, upstream, expectAgent, onLoginC
     oldest.forEach(displace(`${MOST_ATTEMPTS} others were begun meanwhile, which are the most at a time.`))
   }
 
-  /** The command that began it may be gone when the browser comes back. */
-  async function takeUp({ owner, attempt }: Omit<Begun, 'done'>): Promise<LoginFacts> {
+  /** Applies the login also if the command that began it has ended when the browser comes back. */
+  async function applyLogin({ owner, attempt }: Omit<Begun, 'done'>): Promise<LoginFacts> {
     const login = await attempt.ended
     await onLoginChanged(owner).catch(() => {
-      // The login is kept; an upstream that does not start says so itself.
+      // The login is stored; an upstream that does not start reports that itself.
     })
     return factsOf(owner, login)
   }
@@ -87,7 +92,7 @@ export function createLogins({ auth, clock, ids, upstream, expectAgent, onLoginC
       const attempt = await (await auth()).begin(owner, found, { isWanted })
       makeRoom(owner)
       const id = ids.next('login')
-      const done = takeUp({ owner, attempt })
+      const done = applyLogin({ owner, attempt })
       begun.set(id, { owner, attempt, done })
       done.catch(() => {}).finally(() => clock.after(KEPT_MS, () => begun.delete(id)))
       return { attempt: id, url: attempt.url }
@@ -100,7 +105,7 @@ export function createLogins({ auth, clock, ids, upstream, expectAgent, onLoginC
       signal?.addEventListener('abort', cancel, { once: true })
       if (signal?.aborted) cancel()
       try {
-        // The browser may have come back by itself before it was typed in.
+        // The browser may have come back before the address was typed in.
         if (redirectUrl !== undefined && !isTaken()) await take(redirectUrl)
         return await one.done
       } finally {
@@ -108,7 +113,7 @@ export function createLogins({ auth, clock, ids, upstream, expectAgent, onLoginC
       }
     },
     async logout(owner) {
-      // A login without an entry must not be out of reach.
+      // A login whose entry was removed can still be deleted.
       const isThere = upstream(owner.upstream) !== undefined
       if (isThere) find(owner.upstream)
       const wasSignedIn = await (await auth()).forget(owner)
@@ -131,13 +136,11 @@ function refuseUnused({ upstream, agent }: LoginOwner, config: HttpUpstream): vo
   throw new AppError('INPUT_INVALID', message)
 }
 
-interface LoginRecallDeps {
-  auth(): Promise<UpstreamAuth>
-  readonly upstreams: Pick<Upstreams, 'statuses' | 'loginChanged'>
-}
-
 /** Reconnects the upstreams at which a person has signed in or out on another node. */
-export function createLoginRecall({ auth, upstreams }: LoginRecallDeps): () => Promise<void> {
+export function createLoginRecall(
+  auth: () => Promise<UpstreamAuth>,
+  upstreams: Pick<Upstreams, 'statuses' | 'loginChanged'>,
+): () => Promise<void> {
   /** Upstreams that are still to be reconnected, where that failed before. */
   const changed = new Set<string>()
 
@@ -148,7 +151,7 @@ export function createLoginRecall({ auth, upstreams }: LoginRecallDeps): () => P
 
   return async () => {
     const names = new Set(upstreams.statuses().map(({ name }) => name))
-    // Without upstreams, their logins were not read.
+    // Without upstreams no logins were read.
     if (names.size === 0) return
     for (const name of await (await auth()).recall()) changed.add(name)
     for (const name of changed) if (!names.has(name)) changed.delete(name)

@@ -25,17 +25,17 @@ interface ConsentControlDeps {
   /** The organisation that the caller means. Rejects where the caller has no access. */
   readonly within: Within
   readonly operations: Pick<Operations, 'find'>
-  /** Who answers and takes back. */
+  /** The person who answers and revokes. */
   readonly by: Answerer
   readonly events: PersonControl['events']
-  /** Set where this process is gone after the answer: then it stays for the run that the answer leads to. */
-  readonly follower?: Follower | undefined
+  /** Set for a process that ends after the answer: it waits for the run that the answer leads to. */
+  readonly follower?: ExecuteAndFollow | undefined
 }
 
 /** The holder of the data folder's credential. */
 export const OWNER: Answerer = { name: 'owner', via: 'owner' }
 
-/** What a person is asked, answers and takes back. */
+/** Approvals and grants, for the persons who decide. */
 export function createConsentControl(deps: ConsentControlDeps): PersonControl {
   const { consentServices, within, operations, by, events, follower } = deps
   const serviceFor = async (named: string | undefined) => consentServices(await within(named))
@@ -49,7 +49,7 @@ export function createConsentControl(deps: ConsentControlDeps): PersonControl {
     async answerApproval({ organisation: named, id, ...answer }, options) {
       const organisation = await within(named)
       const give = () => consentServices(organisation).answer(id, answer, by)
-      await (follower ? follower.takeAndFollow({ organisation, id }, give, options) : give())
+      await (follower ? follower({ organisation, id }, give, options) : give())
       return operations.find(organisation, id)
     },
     grants: async ({ organisation, ...filter }) => (await (await serviceFor(organisation)).grants(filter)).map(toGrant),
@@ -60,17 +60,14 @@ export function createConsentControl(deps: ConsentControlDeps): PersonControl {
   }
 }
 
-/**
- * The same for a person with a token of their own, in their own organisation. What a tool answered is its agent's and the
- * owner's, and left out.
- */
+/** The same for a person with a token, in their own organisation. Results of tools are for the agent and the owner only. */
 export function createPersonControl(
   { organisation, name }: { readonly organisation: string; readonly name: string },
   deps: Pick<ConsentControlDeps, 'consentServices' | 'operations' | 'events'>,
 ): PersonControl {
   const within: Within = async (named = organisation) => {
     if (named === organisation) return organisation
-    // As one that is not there: who belongs to one organisation does not learn of another.
+    // The same answer as for an unknown one: a person does not learn of other organisations.
     throw new AppError('NAME_UNKNOWN', 'There is no such organisation.')
   }
   const control = createConsentControl({ ...deps, within, by: { name, via: 'person' } })
@@ -101,7 +98,7 @@ function toGrant(row: LiveGrant): GrantFacts {
 
 type Present<T> = { [K in keyof T]?: Exclude<T[K], null | undefined> }
 
-/** Without what is not there. */
+/** Without absent values. */
 function present<T extends object>(values: T): Present<T> {
   return Object.fromEntries(
     Object.entries(values).filter(([, value]) => value !== null && value !== undefined),
@@ -113,19 +110,22 @@ type OperationControl = Pick<
   'operations' | 'operation' | 'retryOperation' | 'cancelOperation' | 'verifyOperation' | 'dropOperation' | 'audit'
 >
 
-interface OperationControlDeps {
-  readonly operations: Pick<Operations, 'list' | 'find' | 'audit'>
+/** The owner's view of operations, and what can be done about them. */
+export function createOperationControl({
+  operations,
+  admin,
+  within,
+  emitter,
+}: {
+  readonly operations: Operations
   readonly admin: OperationAdmin
   readonly within: Within
-  readonly emitter: Pick<Emitter, 'on'>
-}
+  readonly emitter: Emitter
+}): OperationControl {
+  const executeAndFollow = createFollower({ operations, emitter })
 
-/** What a person can see of operations, and have done about them. */
-export function createOperationControl({ operations, admin, within, emitter }: OperationControlDeps): OperationControl {
-  const { takeAndFollow } = createFollower({ operations, emitter })
-
-  /** The operation service does not check whose an operation is. */
-  async function expected({ organisation: named, id }: { organisation?: string | undefined; id: string }) {
+  /** The operation service does not check the organisation of an operation. */
+  async function inOrganisation({ organisation: named, id }: { organisation?: string | undefined; id: string }) {
     const organisation = await within(named)
     await operations.find(organisation, id)
     return { organisation, id }
@@ -136,22 +136,22 @@ export function createOperationControl({ operations, admin, within, emitter }: O
       operations.list({ ...filter, organisation: await within(organisation) }),
     operation: async ({ organisation, id }) => operations.find(await within(organisation), id),
     async retryOperation(wanted, options) {
-      const { organisation, id } = await expected(wanted)
-      await takeAndFollow({ organisation, id }, () => admin.retry(id), options)
+      const { organisation, id } = await inOrganisation(wanted)
+      await executeAndFollow({ organisation, id }, () => admin.retry(id), options)
       return operations.find(organisation, id)
     },
     async cancelOperation(wanted, options) {
-      const { organisation, id } = await expected(wanted)
-      await takeAndFollow({ organisation, id }, () => admin.cancel(id), options)
+      const { organisation, id } = await inOrganisation(wanted)
+      await executeAndFollow({ organisation, id }, () => admin.cancel(id), options)
       return operations.find(organisation, id)
     },
     async verifyOperation(wanted, { signal } = {}) {
-      const { organisation, id } = await expected(wanted)
+      const { organisation, id } = await inOrganisation(wanted)
       const found = await admin.verify(id, { signal })
       return { ...found, operation: await operations.find(organisation, id) }
     },
     async dropOperation(wanted) {
-      const { organisation, id } = await expected(wanted)
+      const { organisation, id } = await inOrganisation(wanted)
       await admin.drop(id)
       return operations.find(organisation, id)
     },
@@ -160,40 +160,35 @@ export function createOperationControl({ operations, admin, within, emitter }: O
   }
 }
 
-/** An operation of an organisation. */
 interface WhichOperation {
   readonly organisation: string
   readonly id: string
 }
 
-/** Waits for what becomes of an operation after a step such as an answer or a retry. */
-interface Follower {
-  /** Resolves when the run that the step leads to is over, or when it has ended without one. */
-  takeAndFollow(which: WhichOperation, take: () => Promise<unknown>, options?: ControlOptions): Promise<void>
-}
+/** Does a step such as an answer or a retry, and resolves when the run that it leads to, or the operation, has ended. */
+type ExecuteAndFollow = (which: WhichOperation, step: () => Promise<unknown>, options?: ControlOptions) => Promise<void>
 
-interface FollowerDeps {
+export function createFollower({
+  operations,
+  emitter,
+}: {
   readonly operations: Pick<Operations, 'find'>
   readonly emitter: Pick<Emitter, 'on'>
-}
-
-export function createFollower({ operations, emitter }: FollowerDeps): Follower {
-  return {
-    /** Listens before the step is taken, so that no end is missed, however soon it comes. */
-    async takeAndFollow({ organisation, id }, take, { signal } = {}) {
-      const { over, release } = endOfRun(id, emitter)
-      try {
-        await take()
-        const { endedAt } = await operations.find(organisation, id)
-        if (endedAt === undefined) await untilGone(over, signal)
-      } finally {
-        release()
-      }
-    },
+}): ExecuteAndFollow {
+  return async ({ organisation, id }, step, { signal } = {}) => {
+    // Listens before the step, so that no end is missed.
+    const { over, release } = endOfRun(id, emitter)
+    try {
+      await step()
+      const { endedAt } = await operations.find(organisation, id)
+      if (endedAt === undefined) await unlessAborted(over, signal)
+    } finally {
+      release()
+    }
   }
 }
 
-/** Resolves when a run of this operation is over, or when it is given up without one. */
+/** Resolves when a run of this operation is over, or when the operation ends without one. */
 function endOfRun(id: string, emitter: Pick<Emitter, 'on'>): { over: Promise<void>; release(): void } {
   let release = () => {}
   const over = new Promise<void>(resolve => {
@@ -208,8 +203,8 @@ function isOver({ from, to }: OperationChange): boolean {
   return from === 'leased' || (to !== 'leased' && to !== 'queued')
 }
 
-/** A caller that leaves does not wait any more. The operation goes on: it is on record. */
-function untilGone(work: Promise<void>, signal: AbortSignal | undefined): Promise<void> {
+/** A caller that leaves stops waiting. The recorded operation continues. */
+function unlessAborted(work: Promise<void>, signal: AbortSignal | undefined): Promise<void> {
   if (!signal) return work
   return new Promise((resolve, reject) => {
     const leave = () => reject(new AppError('CANCELLED', 'No caller waits for the operation any more.'))
@@ -219,10 +214,10 @@ function untilGone(work: Promise<void>, signal: AbortSignal | undefined): Promis
   })
 }
 
-/** Which organisation is meant; the first when none is named. Throws `NAME_UNKNOWN` where there is none of that name. */
+/** The organisation of this name; the default one when absent. Throws `NAME_UNKNOWN`. */
 type Within = (named: string | undefined) => Promise<string>
 
-/** Whichever the owner of the data folder means. The first is always there, and no store is opened to find out. */
+/** For the owner of the data folder. The default organisation always exists, so no store is opened to check it. */
 export function ownersWithin(open: () => Promise<Pick<Organisation, 'organisations'>>): Within {
   return async (named = DEFAULT_ORGANISATION) => {
     if (named !== DEFAULT_ORGANISATION) await (await open()).organisations.expect(named)

@@ -4,7 +4,7 @@ import type { ExternalPeers } from '../../core/external-peers/index.ts'
 import type { Memory } from '../../core/memory/index.ts'
 import type { Organisation } from '../../core/organisation/index.ts'
 
-/** The part of the control that is about organisations, workspaces, join codes and persons. */
+/** The owner's control over organisations and what is in them. */
 type OrganisationControl = Pick<
   Control,
   | 'organisations'
@@ -19,20 +19,39 @@ type OrganisationControl = Pick<
   | 'revokeJoinCode'
   | 'persons'
   | 'removePerson'
+  | 'delegations'
+  | 'delegation'
+  | 'cancelDelegation'
+  | 'externalPeers'
+  | 'externalPeer'
+  | 'addExternalPeer'
+  | 'refreshExternalPeer'
+  | 'removeExternalPeer'
+  | 'memories'
+  | 'memory'
+  | 'forgetMemory'
 >
 
-/** Answers for the owner of the data folder, in whichever organisation they mean. */
-export function createOrganisationControl(open: () => Promise<Organisation>): OrganisationControl {
-  async function within(named: string | undefined) {
-    const opened = await open()
-    const organisation = named ?? DEFAULT_ORGANISATION
-    await opened.organisations.expect(organisation)
-    return { ...opened, organisation }
+/** The services of the store, which is opened when the first is needed. */
+interface StoreServices {
+  organisation(): Promise<Organisation>
+  memory(): Promise<Memory>
+  delegations(): Promise<Delegations>
+  peers(): Promise<ExternalPeers>
+}
+
+/** For the owner of the data folder, who may name any organisation. */
+export function createOrganisationControl(open: StoreServices): OrganisationControl {
+  async function within(name = DEFAULT_ORGANISATION) {
+    const services = await open.organisation()
+    await services.organisations.expect(name)
+    return { ...services, organisation: name }
   }
 
   return {
-    organisations: async () => (await open()).organisations.list(),
-    createOrganisation: async request => (await open()).organisations.create(request),
+    organisations: async () => (await open.organisation()).organisations.list(),
+    createOrganisation: async request => (await open.organisation()).organisations.create(request),
+
     async workspaces({ organisation: named, status }) {
       const { workspaces, factsOf, organisation } = await within(named)
       const rows = (await workspaces.tree(organisation)).ordered()
@@ -54,6 +73,7 @@ export function createOrganisationControl(open: () => Promise<Organisation>): Or
       const { workspaces, factsOf, organisation } = await within(named)
       return factsOf(await workspaces.change(organisation, id, { status: 'active' }))
     },
+
     async joinCodes({ organisation: named }) {
       const { joinCodes, organisation } = await within(named)
       return joinCodes.list(organisation)
@@ -74,118 +94,60 @@ export function createOrganisationControl(open: () => Promise<Organisation>): Or
       const { persons, organisation } = await within(named)
       return persons.remove(organisation, name)
     },
-  }
-}
 
-/** The part of the control that is about tasks which workspaces give each other. */
-type DelegationControl = Pick<Control, 'delegations' | 'delegation' | 'cancelDelegation'>
-
-interface DelegationControlDeps {
-  delegations(): Promise<Delegations>
-  organisation(): Promise<Organisation>
-}
-
-/** Shows the owner of the data folder every task, and cancels any. */
-export function createDelegationControl(open: DelegationControlDeps): DelegationControl {
-  async function within(named: string | undefined) {
-    const { organisations, workspaces } = await open.organisation()
-    const organisation = named ?? DEFAULT_ORGANISATION
-    await organisations.expect(organisation)
-    return { delegations: await open.delegations(), workspaces, organisation }
-  }
-
-  return {
-    async delegations({ organisation: named, workspace: whose, role, state, limit, cursor }) {
-      const { delegations, workspaces, organisation } = await within(named)
-      const workspace = whose === undefined ? undefined : await workspaces.pick(organisation, whose)
-      return delegations.list({ organisation, workspace, as: role, states: state && [state], limit, cursor })
+    async delegations({ organisation: named, workspace: name, role, state, limit, cursor }) {
+      const { workspaces, organisation } = await within(named)
+      const workspace = name === undefined ? undefined : await workspaces.pick(organisation, name)
+      const filter = { organisation, workspace, as: role, states: state && [state], limit, cursor }
+      return (await open.delegations()).list(filter)
     },
     async delegation({ id, organisation: named, offset }) {
-      const { delegations, organisation } = await within(named)
+      const { organisation } = await within(named)
+      const delegations = await open.delegations()
       return delegations.detail(await delegations.expectAny(organisation, id), offset)
     },
     async cancelDelegation({ id, organisation: named }) {
-      const { delegations, organisation } = await within(named)
+      const { organisation } = await within(named)
+      const delegations = await open.delegations()
       return delegations.detail(await delegations.cancelAny(organisation, id))
     },
-  }
-}
 
-/** The part of the control that is about A2A agents elsewhere. */
-type ExternalPeerControl = Pick<
-  Control,
-  'externalPeers' | 'externalPeer' | 'addExternalPeer' | 'refreshExternalPeer' | 'removeExternalPeer'
->
-
-interface ExternalPeerControlDeps {
-  peers(): Promise<ExternalPeers>
-  organisation(): Promise<Organisation>
-}
-
-/** Answers for the owner of the data folder, in whichever organisation they mean. */
-export function createExternalPeerControl(open: ExternalPeerControlDeps): ExternalPeerControl {
-  async function within(named: string | undefined) {
-    const organisation = named ?? DEFAULT_ORGANISATION
-    await (await open.organisation()).organisations.expect(organisation)
-    return { peers: await open.peers(), organisation }
-  }
-
-  return {
     async externalPeers({ organisation: named }) {
-      const { peers, organisation } = await within(named)
-      return peers.list(organisation)
+      const { organisation } = await within(named)
+      return (await open.peers()).list(organisation)
     },
     async externalPeer({ id, organisation: named }) {
-      const { peers, organisation } = await within(named)
-      return peers.show(organisation, id)
+      const { organisation } = await within(named)
+      return (await open.peers()).show(organisation, id)
     },
     async addExternalPeer({ organisation: named, ...request }) {
-      const { peers, organisation } = await within(named)
-      return peers.add(organisation, request)
+      const { organisation } = await within(named)
+      return (await open.peers()).add(organisation, request)
     },
     async refreshExternalPeer({ id, organisation: named }) {
-      const { peers, organisation } = await within(named)
-      return peers.refresh(organisation, id)
+      const { organisation } = await within(named)
+      return (await open.peers()).refresh(organisation, id)
     },
     async removeExternalPeer({ id, organisation: named }) {
-      const { peers, organisation } = await within(named)
-      return peers.remove(organisation, id)
+      const { organisation } = await within(named)
+      return (await open.peers()).remove(organisation, id)
     },
-  }
-}
 
-/** The part of the control that is about memories. */
-type MemoryControl = Pick<Control, 'memories' | 'memory' | 'forgetMemory'>
-
-interface MemoryControlDeps {
-  memory(): Promise<Memory>
-  organisation(): Promise<Organisation>
-}
-
-/** Shows the owner of the data folder everything that is remembered, and forgets any of it. */
-export function createMemoryControl(open: MemoryControlDeps): MemoryControl {
-  async function within(named: string | undefined) {
-    const { organisations, workspaces } = await open.organisation()
-    const organisation = named ?? DEFAULT_ORGANISATION
-    await organisations.expect(organisation)
-    return { memory: await open.memory(), workspaces, organisation }
-  }
-
-  return {
-    async memories({ organisation: named, workspace, ...wish }) {
-      const { memory, workspaces, organisation } = await within(named)
-      if (workspace === undefined && wish.query !== undefined)
+    async memories({ organisation: named, workspace, ...filter }) {
+      const { workspaces, organisation } = await within(named)
+      const memory = await open.memory()
+      if (workspace !== undefined) return memory.recall(await workspaces.pick(organisation, workspace), filter)
+      if (filter.query !== undefined)
         throw new AppError('INPUT_INVALID', 'Say as which workspace it is asked: --workspace NAME.')
-      if (workspace === undefined) return memory.listAny(organisation, wish)
-      return memory.recall(await workspaces.pick(organisation, workspace), wish)
+      return memory.listAny(organisation, filter)
     },
     async memory({ id, organisation: named }) {
-      const { memory, organisation } = await within(named)
-      return memory.showAny(organisation, id)
+      const { organisation } = await within(named)
+      return (await open.memory()).showAny(organisation, id)
     },
     async forgetMemory({ id, organisation: named }) {
-      const { memory, organisation } = await within(named)
-      return memory.forgetAny(organisation, id)
+      const { organisation } = await within(named)
+      return (await open.memory()).forgetAny(organisation, id)
     },
   }
 }

@@ -7,15 +7,14 @@ import { createTokens } from '../../core/organisation/index.ts'
 import { deferred } from '../../testing/deferred.ts'
 import { createFakeClock } from '../../testing/fake-clock.ts'
 import { tempProject } from '../../testing/temp-project.ts'
-import { createUpControl, WITHOUT_UP } from './up-only.ts'
+import { createUpControl } from './up-only.ts'
 
 interface UpOptions {
   readonly ready?: Promise<void>
   readonly leave?: () => void
-  readonly isOver?: boolean
 }
 
-async function upControl({ ready = Promise.resolve(), leave, isOver = false }: UpOptions = {}) {
+async function upControl({ ready = Promise.resolve(), leave }: UpOptions = {}) {
   const { dir } = await tempProject()
   const store = await openSqliteStore({ dir, log: silentLog })
   onTestFinished(() => store.close())
@@ -26,13 +25,13 @@ async function upControl({ ready = Promise.resolve(), leave, isOver = false }: U
     return { name, file: '', hash: '', problems: [] }
   }
   const isAgent = ({ workspace }: { workspace: string }) => workspace === 'worker'
-  const seatOf = (place: { workspace: string }) => (isAgent(place) ? ({} as AgentSession) : undefined)
+  const findSession = (place: { workspace: string }) => (isAgent(place) ? ({} as AgentSession) : undefined)
   const control = createUpControl({
     tokens,
-    agents: { entry, isAgent, findSession: seatOf },
+    agents: { entry, isAgent, findSession },
     ready,
     leave,
-    isOver: () => isOver,
+    isStopping: () => false,
   })
   return { control, tokens, clock }
 }
@@ -52,7 +51,7 @@ describe('what an up does for bridges', () => {
     const ready = deferred()
     const { control } = await upControl({ ready: ready.promise })
     let isRefused = false
-    const refused = control.lendToken({ agent: 'nobody' }).catch((error: AppError) => {
+    const refused = control.lendToken({ agent: 'none' }).catch((error: AppError) => {
       isRefused = true
       return error.code
     })
@@ -62,22 +61,10 @@ describe('what an up does for bridges', () => {
     expect(await refused).toBe('AGENT_NOT_FOUND')
   })
 
-  it('lends nothing while it stops', async () => {
-    const { control } = await upControl({ isOver: true })
-    await expect(control.lendToken({ agent: 'worker' })).rejects.toMatchObject({ code: 'STOPPING' })
-  })
-
   it('steps aside only when it runs in the background', async () => {
     const left = deferred()
     expect(await (await upControl({ leave: left.resolve })).control.stepAside({})).toEqual({ leaving: true })
     await left.promise
     expect(await (await upControl()).control.stepAside({})).toEqual({ leaving: false })
-  })
-
-  it('is not to be had without one', async () => {
-    const unavailable = { code: 'DEPENDENCY_UNAVAILABLE', message: expect.stringContaining('quartermaster up') }
-    await expect(WITHOUT_UP.lendToken({ agent: 'worker' })).rejects.toMatchObject(unavailable)
-    await expect(WITHOUT_UP.extendToken({ id: 'run_1' })).rejects.toMatchObject(unavailable)
-    expect(await WITHOUT_UP.stepAside({})).toEqual({ leaving: false })
   })
 })

@@ -5,30 +5,34 @@ import type { Tokens } from '../../core/organisation/index.ts'
 /** The part of the control that only an `up` can answer. */
 export type UpControl = Pick<Control, 'lendToken' | 'extendToken' | 'stepAside'>
 
-interface UpControlDeps {
-  readonly tokens: Tokens
-  readonly agents: Pick<Agents, 'entry' | 'isAgent' | 'findSession'>
-  /** What a bridge beside the agent hands in files with. */
-  filesOf?(agent: string): LentFiles
-  /** Resolves when agents and definitions are read; before that it is unknown what exists. */
-  readonly ready: Promise<void>
-  /** Stops this process's server when the calls that run have ended; absent when a person started it. */
-  readonly leave: (() => void) | undefined
-  /** Whether it is on its way out already. */
-  isOver(): boolean
-}
-
 /**
- * How long a lent token is good unless it is extended. A bridge that was killed keeps its sessions, and a background `up`
- * alive, for this long; one that lives extends it three times in it.
+ * How long a lent token is valid unless it is extended. A killed bridge keeps its sessions, and a background `up` alive, for
+ * this long; a living one extends it three times meanwhile.
  */
 const LENT_MS = 90_000
 
-/** Lends tokens, and gives way when asked to. */
-export function createUpControl({ tokens, agents, filesOf, ready, leave, isOver }: UpControlDeps): UpControl {
+/** Lends tokens to bridges, and makes way for another `up`. */
+export function createUpControl({
+  tokens,
+  agents,
+  filesOf,
+  ready,
+  leave,
+  isStopping,
+}: {
+  readonly tokens: Tokens
+  readonly agents: Pick<Agents, 'entry' | 'isAgent' | 'findSession'>
+  /** What a bridge beside the agent needs to upload files. */
+  filesOf?(agent: string): LentFiles
+  /** Resolves when agents and definitions are loaded; before that it is unknown what exists. */
+  readonly ready: Promise<void>
+  /** Stops this process once the running calls have ended; absent if a person started it. */
+  readonly leave: (() => void) | undefined
+  isStopping(): boolean
+}): UpControl {
   function expectAgent(organisation: string, workspace: string): void {
     if (agents.findSession({ organisation, workspace })) return
-    // It says which there are.
+    // It throws an error that lists the agents.
     if (organisation === DEFAULT_ORGANISATION) agents.entry(workspace)
     const message = `No active workspace "${workspace}" is in the organisation "${organisation}".`
     throw new AppError(
@@ -40,8 +44,8 @@ export function createUpControl({ tokens, agents, filesOf, ready, leave, isOver 
   return {
     async lendToken({ agent, organisation = DEFAULT_ORGANISATION }) {
       await ready
-      // A bridge looks for the next process: what it would send here is refused.
-      if (isOver()) throw new AppError('STOPPING', 'Quartermaster is stopping.')
+      // The bridge looks for the next process: its requests would be refused here.
+      if (isStopping()) throw new AppError('STOPPING', 'Quartermaster is stopping.')
       expectAgent(organisation, agent)
       const lent = tokens.lend(agent, { organisation, ttlMs: LENT_MS })
       const hasFolder = agents.isAgent({ organisation, workspace: agent })
@@ -49,9 +53,9 @@ export function createUpControl({ tokens, agents, filesOf, ready, leave, isOver 
     },
     extendToken: async ({ id }) => ({ expiresAt: tokens.extend(id, { ttlMs: LENT_MS }) }),
     async stepAside() {
-      // Afterwards, so that the answer still gets out.
+      // Deferred, so that the answer is still written.
       if (leave) setImmediate(leave)
-      return { leaving: leave !== undefined || isOver() }
+      return { leaving: leave !== undefined || isStopping() }
     },
   }
 }
@@ -63,7 +67,7 @@ const refuse = async (): Promise<never> => {
   )
 }
 
-/** Where no `up` runs there is nothing to lend, and nothing to drain. */
+/** Without an `up` there is nothing to lend, and nothing to drain. */
 export const WITHOUT_UP: UpControl = {
   lendToken: refuse,
   extendToken: refuse,

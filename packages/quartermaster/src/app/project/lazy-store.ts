@@ -1,28 +1,27 @@
 import { openDataFolder } from '../../adapters/data-folder/index.ts'
-import type { OperationChange, Settings } from '../../contracts/index.ts'
+import { isAppError, type OperationChange, type Settings } from '../../contracts/index.ts'
 import type { Emitter, FollowingClock, Log } from '../../core/kernel/index.ts'
 import type { StorageAccess } from '../../core/operations/index.ts'
 import type { OpenedStore } from './open-store.ts'
 import type { StoreChoice } from './store-choice.ts'
 
-export interface LazyStoreOptions {
-  readonly dataDir: string
-  readonly choice: StoreChoice
-  readonly settings: Settings
-  /** Of the whole process. */
-  readonly clock: FollowingClock
-  /** Who this process is among those that run operations; made up when absent. */
-  readonly owner?: string | undefined
-  readonly log: Log
-  /** Told what became of each operation that the last owner left behind. */
-  readonly onChange?: ((change: OperationChange) => void) | undefined
-}
-
-/** The store for a process that does not own the data folder: it becomes its owner when it first needs it. */
+/** The store of a process without an `up`: the process locks the data folder when it first needs the store. */
 export interface LazyStore extends StorageAccess {
   open(): Promise<OpenedStore>
   current(): OpenedStore | undefined
   close(): Promise<void>
+}
+
+interface LazyStoreOptions {
+  readonly dataDir: string
+  readonly choice: StoreChoice
+  readonly settings: Settings
+  readonly clock: FollowingClock
+  /** Identifies this process among those that run operations. */
+  readonly owner: string
+  readonly log: Log
+  /** Receives the outcome of each operation that the previous process left behind. */
+  readonly onChange?: ((change: OperationChange) => void) | undefined
 }
 
 export function lazyStore(options: LazyStoreOptions): LazyStore {
@@ -35,7 +34,7 @@ export function lazyStore(options: LazyStoreOptions): LazyStore {
         opened = await attempt
         return opened
       } catch (error) {
-        // The process that owns the folder now may be gone the next time.
+        // The process that has the folder now may be gone the next time.
         if (opening === attempt) opening = undefined
         throw error
       }
@@ -54,7 +53,7 @@ async function openLocked({ dataDir, ...options }: LazyStoreOptions): Promise<Op
   await folder.ensure()
   const lock = await folder.lock()
   try {
-    // Loaded here, because most commands have no use for a database.
+    // Loaded on demand, because most commands need no database.
     const { openStore } = await import('./open-store.ts')
     const store = await openStore({ folder, ...options })
     return { ...store, close: () => store.close().finally(() => lock.release()) }
@@ -64,26 +63,31 @@ async function openLocked({ dataDir, ...options }: LazyStoreOptions): Promise<Op
   }
 }
 
-/** Changes of operations while the store is opened, which is before any listener exists. */
+/** Whether the error says that another process has the data folder. */
+export function isLocked(error: unknown): boolean {
+  return isAppError(error) && error.code === 'STORE_LOCKED'
+}
+
+/** Keeps changes of operations that happen while the store is opened, before any listener exists. */
 export interface EarlyChanges {
   note(change: OperationChange): void
   /**
-   * Tells what was noted, and from now on at once. That something is to be tried again has a process begin with it: it is told
-   * only where this one goes on with what others left.
+   * Emits the kept changes, and later ones at once. A queued operation makes its listener run it, so that change is
+   * emitted only where this process continues the work of earlier ones.
    */
-  tellTo(emitter: Pick<Emitter, 'emit'>, options: { readonly goesOn: boolean }): void
+  emitTo(emitter: Pick<Emitter, 'emit'>, options: { readonly continuesWork: boolean }): void
 }
 
 export function createEarlyChanges(): EarlyChanges {
-  const noted: OperationChange[] = []
-  let tell = (change: OperationChange): void => void noted.push(change)
+  const kept: OperationChange[] = []
+  let emit = (change: OperationChange): void => void kept.push(change)
   return {
-    note: change => tell(change),
-    tellTo(emitter, { goesOn }) {
-      tell = change => {
-        if (goesOn || change.to !== 'queued') emitter.emit('operation.changed', change)
+    note: change => emit(change),
+    emitTo(emitter, { continuesWork }) {
+      emit = change => {
+        if (continuesWork || change.to !== 'queued') emitter.emit('operation.changed', change)
       }
-      for (const change of noted.splice(0)) tell(change)
+      for (const change of kept.splice(0)) emit(change)
     },
   }
 }

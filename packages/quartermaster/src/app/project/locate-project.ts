@@ -6,7 +6,7 @@ import { messageOf, type Problem } from '../../contracts/index.ts'
 export interface ProjectPlace {
   /** Where to look for the configuration file, upwards. */
   readonly from: string
-  /** The folder that a person wants a new project in; looked from in place of `from`. */
+  /** The folder in which a person wants a new project, instead of `from`. */
   readonly newProject?: string | undefined
   /** The configuration file, instead of looking. */
   readonly config?: string | undefined
@@ -14,7 +14,7 @@ export interface ProjectPlace {
   readonly data?: string | undefined
 }
 
-/** Where the project and its data are. */
+/** The folders of the project and its data. */
 export async function locateProject({ from, newProject = from, config, data }: ProjectPlace) {
   const found = await findProject(config === undefined ? { from: newProject } : { from, config })
   const dataDir = data === undefined ? join(found.projectDir, '.quartermaster') : resolve(from, data)

@@ -22,32 +22,31 @@ export interface MoveStoreOptions extends ProjectPlace {
   readonly to: string
   /** Where it was named. */
   readonly named: DatabaseNaming
-  /** Only looks at both ends. */
+  /** Only checks both ends. */
   readonly dryRun: boolean
   /** Whether the key is part of the answer. */
   readonly showKey: boolean
   readonly log: Log
-  /** Told now and then how far it has come. */
   onProgress(progress: Progress): void
 }
 
 /**
- * Copies what is in the file of the data folder into an empty PostgreSQL database. The file stays as it is, and a mark beside it
- * keeps processes from going on with it.
+ * Copies the file of the data folder into an empty PostgreSQL database. The file stays as it is, and a mark beside it keeps
+ * processes from using it.
  */
 export async function moveStore(options: MoveStoreOptions): Promise<MovedStore> {
   const { dataDir } = await locateProject(options)
   const place = parseDatabaseUrl(options.to, options.named).text
   const folder = openDataFolder(dataDir)
   if (isStoreAbsent(dataDir)) throw nothingToMove(dataDir)
-  // No process may write to it meanwhile: what came after its page was read would be lost.
+  // No process may write to it meanwhile: a row written after its page was read would be lost.
   const lock = await folder.lock()
   try {
-    // A copy of what is old by now would be a second history.
+    // Moving an already moved file would make a second history.
     refuseMoved(dataDir, await folder.movedMark())
     const from = await openSqliteStore({ dir: dataDir, log: options.log })
     try {
-      const tables = options.dryRun ? await look(from, options) : await copy(from, { ...options, folder, place })
+      const tables = options.dryRun ? await check(from, options) : await copy(from, { ...options, folder, place })
       const key = options.showKey ? { sealingKey: textOf(await folder.sealingKey()) } : {}
       const sealingKeyFile = join(dataDir, 'sealing-key')
       const ends = { from: storeFile(dataDir), to: place, isDryRun: options.dryRun }
@@ -60,8 +59,8 @@ export async function moveStore(options: MoveStoreOptions): Promise<MovedStore> 
   }
 }
 
-/** What would be copied, and whether it could be. */
-async function look(from: Store, { to, named, log }: MoveStoreOptions): Promise<readonly CopiedTable[]> {
+/** What would be copied. Throws if the database is not empty. */
+async function check(from: Store, { to, named, log }: MoveStoreOptions): Promise<readonly CopiedTable[]> {
   const { place, shape, rows } = await inspectPostgres({ url: to, named, log, tables: Object.keys(ROWS) })
   if (shape > 0 && rows > 0)
     throw new AppError(
@@ -92,11 +91,11 @@ async function copy(
         digest: sha256,
         onProgress: ({ table, done, total }) => onProgress({ progress: done, total, message: `rows of ${table}` }),
       })
-      // What is sealed in it can be opened with the key of this folder, and with no other.
+      // Only the key of this folder opens the sealed texts.
       await proveSameKey({ store: to, sealer, clock, place })
     },
   })
-  // The last step: only what has arrived is kept there.
+  // The last step: until then the file is still the store.
   await folder.markMoved({ to: place, at: new Date(clock.now()).toISOString() }).catch((error: unknown) => {
     throw unmarked(place, error)
   })

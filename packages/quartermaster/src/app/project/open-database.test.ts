@@ -7,8 +7,7 @@ import { createSystemClock, silentLog } from '../../adapters/system/index.ts'
 import { createMemoryStore } from '../../testing/memory-store.ts'
 import { tempProject } from '../../testing/temp-project.ts'
 import { openDatabase, proveSameKey } from './open-database.ts'
-import { readStoreChoice } from './store-choice.ts'
-import { lookAtStore } from './store-finding.ts'
+import { checkStore, readStoreChoice } from './store-choice.ts'
 
 const clock = createSystemClock()
 
@@ -25,7 +24,7 @@ describe('the sealing key of a database', () => {
     expect(String(error)).not.toContain('hunter2')
   })
 
-  it('has to be that of whoever came first, of several who come at once too', async () => {
+  it('has to be that of the first process, also when several start at once', async () => {
     const store = createMemoryStore()
     const prove = (fill: number) =>
       proveSameKey({ store, sealer: createSealer({ key: Buffer.alloc(32, fill) }), clock, place: 'there' })
@@ -54,21 +53,21 @@ describe('a file whose contents were moved to a database', () => {
     return { folder, open, mark: join(folder.dir, 'store-moved.json') }
   }
 
-  it('is opened by nobody, who is told where it went and how to go back, and doctor says the same', async () => {
+  it('is refused with where it went and how to go back, and doctor says the same', async () => {
     const { folder, open, mark } = await movedFolder()
     const what = `What is in "${join(folder.dir, 'store.db')}" was moved to ${to} at 2026-02-03T04:05:06.000Z, so the file is not used any more.`
     const fix = `Set DATABASE_URL to that database. To go back to the file on purpose, and without all that came since, delete "${mark}".`
     await expect(open()).rejects.toMatchObject({ code: 'CONFIG_INVALID', message: `${what} ${fix}` })
-    expect(await lookAtStore(folder.dir, choice)).toEqual({
+    expect(await checkStore(folder.dir, choice)).toEqual({
       finding: { level: 'error', what, fix },
       isReadable: false,
     })
     await rm(mark)
     await open()
-    expect(await lookAtStore(folder.dir, choice)).toMatchObject({ finding: { level: 'ok' }, isReadable: true })
+    expect(await checkStore(folder.dir, choice)).toMatchObject({ finding: { level: 'ok' }, isReadable: true })
   })
 
-  it('stays refused when it is gone, and when nobody can read what the mark says', async () => {
+  it('stays refused when it was deleted, and when the mark cannot be read', async () => {
     const { folder, open, mark } = await movedFolder()
     await rm(join(folder.dir, 'store.db'))
     await expect(open()).rejects.toMatchObject({ code: 'CONFIG_INVALID', message: expect.stringContaining(to) })
@@ -77,6 +76,6 @@ describe('a file whose contents were moved to a database', () => {
     await rm(mark)
     await mkdir(mark)
     await expect(open()).rejects.toMatchObject({ code: 'CONFIG_INVALID' })
-    expect(await lookAtStore(folder.dir, choice)).toMatchObject({ finding: { level: 'error' }, isReadable: false })
+    expect(await checkStore(folder.dir, choice)).toMatchObject({ finding: { level: 'error' }, isReadable: false })
   })
 })

@@ -17,23 +17,23 @@ import { refuseMoved, STORE_VARIABLES, type StoreChoice } from './store-choice.t
 interface OpenDatabaseOptions {
   readonly folder: DataFolder
   readonly choice: StoreChoice
-  /** Goes by the time of a store that several processes share. */
+  /** Follows the time of a store that several processes share. */
   readonly clock: FollowingClock
   readonly log: Log
 }
 
-/** A store with the key to what is sealed in it. */
+/** A store with the key to its sealed texts. */
 interface OpenedDatabase {
   readonly store: Store
   readonly sealer: Sealer
-  /** Of a store that several processes share: news of what the others do. */
+  /** Changes by other processes, for a store that several share. */
   readonly news?: StoreNews
-  /** And the time that all of them go by. */
+  /** The time that all these processes follow. */
   readonly time?: SharedTime
   statistics(): StoreStatistics
   /** Whether it answers now. */
   answers(): Promise<boolean>
-  /** This process is ending, and has no time to wait for one that is away. */
+  /** This process is ending, and has no time to wait for a store that does not answer. */
   hurry?(): void
   close(): Promise<void>
 }
@@ -42,7 +42,7 @@ interface OpenedDatabase {
 const LOST =
   'The store was missing and is created again: earlier tokens, operations and the audit are gone, unless you put it back from a backup.'
 
-/** Opens the file in the data folder, or the database that was named instead. */
+/** Opens the file in the data folder, or the chosen database. */
 export async function openDatabase(options: OpenDatabaseOptions): Promise<OpenedDatabase> {
   const { databaseUrl } = options.choice
   return databaseUrl === undefined ? openFile(options) : openServer(databaseUrl, options)
@@ -58,12 +58,12 @@ async function openFile({ folder, log }: OpenDatabaseOptions): Promise<OpenedDat
 
 async function openServer(url: string, { folder, choice, clock, log }: OpenDatabaseOptions): Promise<OpenedDatabase> {
   const sealer = createSealer({ key: givenKey(choice) ?? (await folder.sealingKey()) })
-  // Loaded here, because most have their store in a file.
+  // Loaded on demand, because most have their store in a file.
   const { openPostgresStore } = await import('../../adapters/storage-postgres/index.ts')
   const store = await openPostgresStore({ url, log })
   const time = createSharedTime({ clock, log, time: store.time })
   try {
-    // Before anything gets a date.
+    // Before any row is dated.
     await time.align()
     await proveSameKey({ store, sealer, clock, place: store.place })
   } catch (error) {
@@ -85,15 +85,7 @@ function givenKey({ sealingKey }: StoreChoice): Uint8Array | undefined {
   throw new AppError('CONFIG_INVALID', `${STORE_VARIABLES.sealingKey} is not a sealing key. ${next}`)
 }
 
-interface WitnessOptions {
-  readonly store: Store
-  readonly sealer: Sealer
-  readonly clock: Clock
-  /** What to call the store in a message. */
-  readonly place: string
-}
-
-/** A row of its own: what it says is no secret, only that it can be read. */
+/** A stored row whose text is no secret; it only has to be readable with the key. */
 const WITNESS = {
   id: 'sealing-key',
   organisation: 'default',
@@ -104,23 +96,34 @@ const WITNESS = {
 const PLACE = { table: 'secrets', id: WITNESS.id, column: 'sealed' } as const
 
 /**
- * Makes sure that this process can open what others seal in the same database. The first one leaves a text that all later ones
- * have to be able to open: to find out only when an operation is to be run would be too late for its caller.
+ * Makes sure that all processes seal with the same key: the first one stores a text that all later ones have to open. If it
+ * failed only when an operation is run, that would be too late for its caller.
  */
-export async function proveSameKey({ store, sealer, clock, place }: WitnessOptions): Promise<void> {
-  const found = (await store.get('secrets', WITNESS.id)) ?? (await leave({ store, sealer, clock, place }))
+export async function proveSameKey({
+  store,
+  sealer,
+  clock,
+  place,
+}: {
+  readonly store: Store
+  readonly sealer: Sealer
+  readonly clock: Clock
+  /** What to call the store in a message. */
+  readonly place: string
+}): Promise<void> {
+  const found = (await store.get('secrets', WITNESS.id)) ?? (await writeWitness(store, sealer, clock))
   try {
     sealer.open(found?.sealed ?? '', PLACE)
   } catch {
-    // The reason is always the same, and the message below says what to do about it.
+    // The cause is always the same, and the error below says what to do.
     throw otherKey(place)
   }
 }
 
-async function leave({ store, sealer, clock }: WitnessOptions) {
+async function writeWitness(store: Store, sealer: Sealer, clock: Clock) {
   const now = Math.round(clock.now())
   const sealed = sealer.seal('quartermaster', PLACE)
-  // The process that came first has left the valid one.
+  // Of several processes at once the first wins, so the row is read again.
   await store.commit([
     insert('secrets', { ...WITNESS, sealed, purpose: 'Shows which key is used', createdAt: now, updatedAt: now }),
   ])

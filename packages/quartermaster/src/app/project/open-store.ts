@@ -26,48 +26,47 @@ import type { StoreChoice } from './store-choice.ts'
 
 export interface OpenStoreOptions {
   readonly folder: DataFolder
-  /** Which store it is; the file in the folder when nothing else was named. */
+  /** The file in the folder when absent. */
   readonly choice?: StoreChoice
   readonly settings: Settings
-  /** Of the whole process: from now on it goes by the time of a store that several share. A new one when absent. */
+  /** Follows the time of a shared store from now on. A new one when absent. */
   readonly clock?: FollowingClock | undefined
   readonly log: Log
-  /** Who this process is among those that run operations; made up when absent. */
+  /** Identifies this process among those that run operations; generated when absent. */
   readonly owner?: string | undefined
-  /** Receives what became of each operation that another process left behind. */
+  /** Receives the outcome of each operation that another process left behind. */
   readonly onChange?: ((change: OperationChange) => void) | undefined
 }
 
-/** The store: tokens, operations and the audit. */
+/** The store, with the services over it. */
 export interface OpenedStore extends Storage {
   readonly tokens: Tokens
   /** Organisations, their workspaces and persons. */
   readonly organisation: Organisation
-  /** Files that go with messages. */
+  /** Files attached to messages. */
   readonly attachments: Attachments
-  /** What workspaces remember. */
+  /** Memories of workspaces. */
   readonly memory: Memory
   /** Messages, inboxes and logs. */
   readonly messages: Messages
   readonly settings: Settings
-  /** What everything in it is dated by. */
+  /** Dates everything in the store. */
   readonly clock: Clock
   /** Tasks that workspaces give each other. */
   readonly delegations: Delegations
-  /** Where several processes share it: they, news of what they do, and the time they go by. */
+  /** For a store that several processes share: their changes, the list of them, and their common time. */
   readonly shared?: { readonly news: StoreNews; readonly nodes: Nodes; readonly time: SharedTime } | undefined
-  /** What it has done since it was opened. */
   statistics(): StoreStatistics
   /** Whether it answers now. */
   answers(): Promise<boolean>
-  /** This process is ending, and has no time to wait for one that is away. */
+  /** This process is ending, and has no time to wait for a store that does not answer. */
   hurry?(): void
   close(): Promise<void>
 }
 
 const IN_FOLDER: StoreChoice = { databaseUrl: undefined, sealingKey: undefined }
 
-/** Opens the store and ends what processes that are gone left behind. The caller holds the folder's lock. */
+/** Opens the store and recovers the operations of ended processes. The caller holds the folder's lock. */
 export async function openStore(options: OpenStoreOptions): Promise<OpenedStore> {
   const { dir } = options.folder
   try {
@@ -75,7 +74,7 @@ export async function openStore(options: OpenStoreOptions): Promise<OpenedStore>
   } catch (error) {
     const isFile = options.choice?.databaseUrl === undefined
     if (!isFile || !isAppError(error) || error.code !== 'INTERNAL') throw error
-    // It failed at the first thing that it read. Whether the file is to blame, only a look at all of it tells.
+    // Only a check of the whole file tells whether it is damaged.
     const condition = await inspectStore(dir)
     if (condition.state !== 'damaged') throw error
     throw damaged(storeFile(dir), { reason: condition.reason, cause: error })
@@ -90,13 +89,13 @@ async function open(options: OpenStoreOptions): Promise<OpenedStore> {
   const { sealer, news, time } = database
   const store = createRememberingStore(database)
   const parts = { store, clock, ids, random: systemRandom, settings, onChange }
-  // Tasks are built upon messages, which ask for them when one is handed out or answered.
+  // Delegations need messages, and messages ask delegations when one is delivered or answered.
   const later: { delegations?: Delegations; messages?: Messages } = {}
   const settle = async (nodes: Nodes | undefined) => {
     await time?.align()
     const at = clock.now()
     const running = nodes && (async () => new Set((await nodes.running()).map(({ id }) => id)))
-    tellLeftBehind(await recoverAfterCrash({ ...parts, running }), log)
+    logRecovered(await recoverAfterCrash({ ...parts, running }), log)
     await later.messages?.inbox.releaseOrphans(running ?? (async () => new Set([owner])))
     await nodes?.forgetGone(at)
   }
@@ -104,7 +103,7 @@ async function open(options: OpenStoreOptions): Promise<OpenedStore> {
     const nodes = news && time && (await joinNodes({ ...options, ...parts, owner, news, time, settle }))
     const tokens = createTokens({ store, clock, ids, digest: sha256, news })
     await tokens.load()
-    // By what is in it: on another machine it is the same one.
+    // Derived from the folder's contents, so that a copy on another machine is the same folder.
     const syncedBy = sha256(`seats ${await folder.adminToken()}`)
     const organisation = createOrganisation({ ...parts, digest: sha256, log, tokens, folder: syncedBy })
     await organisation.load()
@@ -129,8 +128,12 @@ async function open(options: OpenStoreOptions): Promise<OpenedStore> {
       await delegations.stop()
       await Promise.all(pruners.map(pruner => pruner.stop()))
       await organisation.stop()
-      // One that the store cannot be told of is forgotten when its time is over.
-      await nodes?.leave().catch(error => log.debug('could not say good-bye', { error: messageOf(error) }))
+      // If the store does not answer, the entry expires.
+      await nodes
+        ?.leave()
+        .catch(error =>
+          log.debug('this process could not be removed from the list of nodes', { error: messageOf(error) }),
+        )
       await database.close()
     }
     const shared = news && nodes && time && { news, nodes, time }
@@ -155,8 +158,8 @@ async function open(options: OpenStoreOptions): Promise<OpenedStore> {
   }
 }
 
-/** The reader has something to do about operations with an unknown outcome. */
-function tellLeftBehind({ again, inDoubt, over, orphans }: RecoveredCalls, log: Log): void {
+/** A person has to decide about operations with an unknown outcome, so that is a warning with a command. */
+function logRecovered({ again, inDoubt, over, orphans }: RecoveredCalls, log: Log): void {
   const when = 'calls were running when their process ended'
   if (inDoubt > 0)
     log.warn(`${when}, and may have done their work: see quartermaster operations list --dead`, { inDoubt })
@@ -168,21 +171,8 @@ function tellLeftBehind({ again, inDoubt, over, orphans }: RecoveredCalls, log: 
     })
 }
 
-export interface JoinOptions {
-  readonly store: Store
-  readonly news: StoreNews
-  readonly time: SharedTime
-  readonly folder: DataFolder
-  readonly clock: Clock
-  readonly log: Log
-  readonly owner: string
-  readonly settings: Pick<Settings, 'leaseSeconds'>
-  /** Ends what others left behind who are gone. */
-  settle(nodes: Nodes): Promise<void>
-}
-
-/** Makes this process one of those that work on the store. */
-export async function joinNodes({
+/** Adds this process to the list of those that use the store. */
+async function joinNodes({
   store,
   news,
   time,
@@ -192,10 +182,21 @@ export async function joinNodes({
   owner,
   settings,
   settle,
-}: JoinOptions): Promise<Nodes> {
+}: {
+  readonly store: Store
+  readonly news: StoreNews
+  readonly time: SharedTime
+  readonly folder: DataFolder
+  readonly clock: Clock
+  readonly log: Log
+  readonly owner: string
+  readonly settings: Settings
+  /** Recovers the operations of ended processes. */
+  settle(nodes: Nodes): Promise<void>
+}): Promise<Nodes> {
   let isSettling = false
   const failed = (error: unknown) =>
-    log.warn('what a process left behind that is gone could not be settled', { error: messageOf(error) })
+    log.warn('the operations of an ended process could not be recovered', { error: messageOf(error) })
   const nodes: Nodes = createNodes({
     store,
     clock,
@@ -205,7 +206,7 @@ export async function joinNodes({
     self: { id: owner, host: hostname().slice(0, 255), folder: await folderId(folder), version: VERSION },
     leaseMs: settings.leaseSeconds * 1000,
     onGone() {
-      // One does it for all, and once at a time. Should it fail, the next look says so again.
+      // The oldest process does it for all, once at a time. If it fails, the next check calls this again.
       if (isSettling || !nodes.isEldest()) return
       isSettling = true
       settle(nodes)
@@ -220,8 +221,8 @@ export async function joinNodes({
 }
 
 /**
- * Which folder it is, on which machine: a copy of it elsewhere is another one. The holder of its lock takes all earlier holders
- * for gone, so to mistake one folder for another would end what runs.
+ * Identifies the folder on this machine: a copy elsewhere is another folder. The holder of a folder's lock takes all earlier
+ * holders for ended, so mistaking one folder for another would end what runs.
  */
 async function folderId(folder: DataFolder): Promise<string> {
   const { ino, dev } = statSync(folder.dir, { bigint: true })

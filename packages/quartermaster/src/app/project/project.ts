@@ -14,7 +14,6 @@ import {
   secretsFileIn,
   type UpstreamsRead,
 } from '../../adapters/project-files/index.ts'
-import type { SqliteReaders } from '../../adapters/storage-sqlite/index.ts'
 import {
   AppError,
   type ConnectionConfig,
@@ -34,7 +33,7 @@ import type {
   Source,
   WebService,
 } from '../../core/catalogue/index.ts'
-import type { Log } from '../../core/kernel/index.ts'
+import { type Log, remembered } from '../../core/kernel/index.ts'
 import { KNOWLEDGE_SOURCE } from '../../core/knowledge/index.ts'
 import type { EffectKinds, SqlConnection } from '../../core/operations/index.ts'
 import { CAPABILITIES_DIR, PACKAGE_ENTRIES, PAGES, VERSION } from '../package-info.ts'
@@ -47,8 +46,8 @@ export interface ProjectOptions extends ProjectPlace {
   readonly log: Log
 }
 
-/** Who answers modules, once there is a core. */
-export interface Attachment {
+/** The parts of the core that modules may use. */
+export interface ModuleServices {
   readonly registry: RegistryService
   readonly platform: Platform
   readonly web: WebService
@@ -61,34 +60,35 @@ export interface Project {
   readonly configFile: string | undefined
   readonly dataDir: string
   readonly env: Environment
-  /** Which store the environment names; as it was at start. */
+  /** As it was at start. */
   readonly storeChoice: StoreChoice
+  /** As they were at start. */
   readonly settings: Settings
   readonly secrets: Secrets
   readonly sources: readonly Source[]
   readonly agentFiles: AgentFiles
-  /** Changes the configuration file and the secrets; `reload` takes the change in. */
+  /** Edits the configuration file and the secrets; `reload` applies the change. */
   readonly configEditor: ConfigEditor
   /**
-   * The configured MCP servers of others, references replaced. For one whose entry is wrong something stands here that says
-   * so and cannot be run: an agent that has it keeps everything else.
+   * The configured MCP servers, with references resolved. A wrong entry is replaced by one that says so and cannot be run,
+   * so that an agent that has it keeps everything else.
    */
   upstreams(): ReadonlyMap<string, UpstreamConfig>
-  /** Those whose entry is wrong and that have no last good one, with the reason. */
+  /** Servers whose entry is wrong and that have no last good one, with the reason. */
   upstreamsLeftOut(): ReadonlyMap<string, LeftOutUpstream>
   /** Every text in their entries that no log may show. */
   upstreamSecrets(): readonly string[]
   dependencyOptions(name: string): DependencyOptions
   allowedHosts(): readonly string[]
-  /** The database of this name, in which effects are looked for. */
+  /** The database of this name, in which effects are verified. */
   connection(name: string): ConnectionConfig | undefined
-  /** Names that the configuration says something about. */
+  /** The dependencies that the configuration names. */
   configuredDependencies(): string[]
-  /** What is wrong with the configuration; one that is broken now keeps its last good version. */
+  /** The problems of the configuration; a broken one keeps its last good version in use. */
   problems(): readonly Problem[]
-  /** Says who answers the modules that need parts of the platform. */
-  attach(parts: Attachment): void
-  /** Reads the configuration again. Settings stay as they were at start. */
+  /** Connects modules with the core, which is created after the project. */
+  attach(services: ModuleServices): void
+  /** Reads the configuration again. */
   reload(): Promise<void>
   close(): Promise<void>
 }
@@ -97,7 +97,7 @@ export interface Project {
 export async function openProject(options: ProjectOptions): Promise<Project> {
   const { env, watch, log } = options
   const { projectDir, dataDir, ...located } = await locateProject(options)
-  // One that is written later counts from then on.
+  // May be created later; `reload` finds it then.
   let configFile = located.configFile
   const readConfig = () => readProjectConfig(configFile === undefined ? { dataDir, env } : { configFile, dataDir, env })
   let read = await readConfig()
@@ -105,20 +105,19 @@ export async function openProject(options: ProjectOptions): Promise<Project> {
   let problems: readonly Problem[] = read.problems
   const { settings } = read
   const isWatching = watch && settings.watchFiles
-  // Through a function, because a reload replaces what was read.
-  let unread: string | undefined
+  let secretsFault: string | undefined
   const secretListeners = new Set<() => void>()
   const secrets: Secrets = {
     get: name => read.secrets.get(name),
-    whyUnread: () => unread,
+    whyUnread: () => secretsFault,
     onChange(listener) {
       secretListeners.add(listener)
       return () => secretListeners.delete(listener)
     },
   }
-  let attached: Attachment | undefined
-  // Modules ask when they are loaded, and nothing is loaded before there is a core.
-  const core = (): Attachment => {
+  let attached: ModuleServices | undefined
+  // Modules use these when they are loaded, which is after the core was created.
+  const core = (): ModuleServices => {
     if (!attached) throw new AppError('INTERNAL', 'A module was loaded before the core was built.')
     return attached
   }
@@ -180,8 +179,8 @@ export async function openProject(options: ProjectOptions): Promise<Project> {
     connection: name => (Object.hasOwn(read.config.connections, name) ? read.config.connections[name] : undefined),
     configuredDependencies: () => Object.keys(read.config.dependencies),
     problems: () => problems,
-    attach(parts) {
-      attached = parts
+    attach(given) {
+      attached = given
     },
     async reload() {
       try {
@@ -192,7 +191,7 @@ export async function openProject(options: ProjectOptions): Promise<Project> {
       } catch (error) {
         problems = brokenConfig(error, configFile)
       }
-      unread = faultOfSecrets(problems, dataDir)
+      secretsFault = faultOfSecrets(problems, dataDir)
       for (const listener of secretListeners) listener()
     },
     async close() {
@@ -218,7 +217,7 @@ function withDisabledConfigs({ configs, leftOut }: UpstreamsRead): ReadonlyMap<s
   return disabled.length === 0 ? configs : new Map([...configs, ...disabled])
 }
 
-/** A mistake in an entry of something that runs must not stop it: what was good last stays until the entry is fixed or gone. */
+/** A mistake in the entry of a running server must not stop it: the last good entry stays until it is fixed or removed. */
 function withLastGood(last: UpstreamsRead, next: UpstreamsRead): UpstreamsRead {
   const kept = [...next.leftOut.keys()].flatMap(name => {
     const config = last.configs.get(name)
@@ -237,21 +236,21 @@ function restartNeeded(running: Settings, written: Settings, file: string | unde
     code: 'CONFIG_INVALID',
     where: file ?? 'environment',
     field: `settings.${key}`,
-    message: `Setting "${key}" was changed; it counts from the next start on.`,
+    message: `Setting "${key}" was changed; it applies from the next start.`,
     fix: 'Restart `quartermaster up`.',
   }))
 }
 
 const PLACE = { id: 'pages', kind: 'builtin' } as const
 
-/** What comes written down with the product: the build has it packed, the sources have the files. */
+/** The pages of the product: packed by the build, files in the sources. */
 export function createPagesSource(log: Log): Source {
   if ('file' in PAGES) return createPackedSource({ ...PLACE, file: PAGES.file })
   return createKnowledgeSource({ ...PLACE, dir: fileURLToPath(PAGES.dir), prefix: PAGES_PREFIX, watch: false, log })
 }
 
-/** The built-in capabilities and their pages, as one source: pages are read sooner than modules, and are of no use alone. */
-export function withPages(builtin: Source, log: Log): Source {
+/** The built-in capabilities and their pages, as one source: pages are read sooner than modules, and are useless alone. */
+function withPages(builtin: Source, log: Log): Source {
   const sources = [builtin, createPagesSource(log)]
   return {
     id: builtin.id,
@@ -260,34 +259,35 @@ export function withPages(builtin: Source, log: Log): Source {
   }
 }
 
-/** Before each of their paths, so that no page of a project is taken for one of ours. */
+/** The prefix of their paths, so that no page of a project is mistaken for one of the product. */
 export const PAGES_PREFIX = 'quartermaster/'
 
-/** What people are told wherever an upstream whose entry is wrong is missing. */
+/** The text for people wherever an upstream with a wrong entry is missing. */
 export function wrongEntryText({ reason }: LeftOutUpstream): string {
   return `Its entry in the configuration is wrong: ${reason} \`quartermaster doctor\` says where.`
 }
 
-/** Stands for an entry that is wrong, so that an agent that has it keeps everything else. It can never be run. */
-export function disabledConfigFor(leftOut: LeftOutUpstream): UpstreamConfig {
+/** Replaces a wrong entry. It can never be run. */
+function disabledConfigFor(leftOut: LeftOutUpstream): UpstreamConfig {
   const wrong = wrongEntryText(leftOut)
   const config = StdioUpstream.parse({ command: 'none', enabled: false, short: wrong.slice(0, LONGEST_SHORT) })
   return { ...config, command: NO_PROGRAM, wrong }
 }
 
-/** No program can have this name: code that overlooks that the entry is wrong and switched off finds nothing to start. */
+/** No program can have this name, so that code which overlooks `enabled: false` finds nothing to start. */
 const NO_PROGRAM = '\0'
 const LONGEST_SHORT = 1024
 
-/** The ready-made kinds of effects, looking at what is around a project. */
-export function effectKindsOf(project: Pick<Project, 'projectDir' | 'dataDir' | 'connection'>): EffectKinds {
+/** The built-in kinds of effects, for the files and databases of a project. */
+export function effectKindsOf(project: Project): EffectKinds {
   const { projectDir, dataDir } = project
-  let loading: Promise<SqliteReaders> | undefined
+  // Loaded on demand: most commands need no database.
+  const readers = remembered(async () => {
+    const { createSqliteReaders } = await import('../../adapters/storage-sqlite/index.ts')
+    return createSqliteReaders()
+  })
   const sqliteFile = (file: string): SqlConnection => ({
-    async query(...question) {
-      const readers = await (loading ??= loadReaders())
-      return readers.open(file).query(...question)
-    },
+    query: async (...question) => (await readers()).open(file).query(...question),
   })
   return createEffectKinds({
     projectDir,
@@ -299,10 +299,4 @@ export function effectKindsOf(project: Pick<Project, 'projectDir' | 'dataDir' | 
       },
     },
   })
-}
-
-/** Loaded when first needed: most commands have no use for a database. */
-async function loadReaders(): Promise<SqliteReaders> {
-  const { createSqliteReaders } = await import('../../adapters/storage-sqlite/index.ts')
-  return createSqliteReaders()
 }

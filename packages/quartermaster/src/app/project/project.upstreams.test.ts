@@ -7,7 +7,7 @@ import { openProject } from './project.ts'
 const NOTES = { files: { [CONFIG]: '{ "mcpServers": { "notes": { "command": "notes", "args": ["--deep"] } } }' } }
 
 describe('a mistake in the entry of an upstream that runs', () => {
-  it('keeps its last good version until it is fixed or gone', async () => {
+  it('keeps its last good version until it is fixed or removed', async () => {
     const { dir, path, write } = await tempProject(NOTES.files)
     const project = await openProject({ from: dir, env: {}, watch: false, log: silentLog })
     onTestFinished(() => project.close())
@@ -22,19 +22,19 @@ describe('a mistake in the entry of an upstream that runs', () => {
     expect([project.upstreams().size, project.problems()]).toEqual([0, []])
   })
 
-  it('leaves something in its place that says what is wrong, and that cannot be run', async () => {
+  it('replaces it by an entry that says what is wrong and cannot be run', async () => {
     const { dir } = await tempProject({ [CONFIG]: '{ "mcpServers": { "sh": { "command": 1 } } }' })
     const project = await openProject({ from: dir, env: {}, watch: false, log: silentLog })
     onTestFinished(() => project.close())
-    const standIn = project.upstreams().get('sh')
-    expect(standIn).toMatchObject({
+    const replaced = project.upstreams().get('sh')
+    expect(replaced).toMatchObject({
       enabled: false,
       wrong: expect.stringContaining('`quartermaster doctor` says where'),
     })
-    expect(standIn).not.toMatchObject({ command: 'sh' })
+    expect(replaced).not.toMatchObject({ command: 'sh' })
   })
 
-  it('counts from the moment on at which the first configuration is written', async () => {
+  it('applies once the first configuration is written', async () => {
     const { dir, path, write } = await tempProject({ 'notes.txt': '' })
     const project = await openProject({ from: dir, env: {}, watch: false, log: silentLog })
     onTestFinished(() => project.close())

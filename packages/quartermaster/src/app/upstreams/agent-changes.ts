@@ -3,21 +3,19 @@ import { messageOf } from '../../contracts/index.ts'
 import type { Agents } from '../../core/agents/index.ts'
 import type { Log } from '../../core/kernel/index.ts'
 
-export interface AgentLoginsDeps {
-  auth(): Promise<Pick<UpstreamAuth, 'agentsAt'>>
-  readonly upstreams: Pick<Upstreams, 'statuses' | 'loginChanged'>
-  readonly log: Log
-}
-
-/** Told who is there each time that is read. An agent that comes or goes is to its upstreams as one that signs in or out. */
+/** Called with the agents each time they are read. For upstreams an agent that comes or goes is one that signs in or out. */
 export function createAgentLogins({
   auth,
   upstreams,
   log,
-}: AgentLoginsDeps): (names: readonly string[]) => Promise<void> {
+}: {
+  auth(): Promise<UpstreamAuth>
+  readonly upstreams: Upstreams
+  readonly log: Log
+}): (names: readonly string[]) => Promise<void> {
   let known: ReadonlySet<string> | undefined
-  /** Those of whom not everybody has heard that they have come or gone. */
-  let untold = NO_AGENTS
+  /** Agents whose change could not be applied to every upstream. */
+  let pending = NO_AGENTS
 
   async function reconnect(upstream: string, changed: ReadonlySet<string>): Promise<void> {
     const signedIn = await (await auth()).agentsAt(upstream)
@@ -28,19 +26,19 @@ export function createAgentLogins({
     const before = known
     const now = new Set(names)
     known = now
-    // The first connection knows which agents are there at first.
+    // The first connection starts with the present agents.
     const moved = before ? [...before, ...now].filter(name => before.has(name) !== now.has(name)) : []
-    const changed = new Set([...untold, ...moved])
+    const changed = new Set([...pending, ...moved])
     if (changed.size === 0) return
     const places = upstreams.statuses().filter(({ transport }) => transport === 'http')
-    const looks = await Promise.allSettled(places.map(({ name }) => reconnect(name, changed)))
-    const failed = looks.filter(look => look.status === 'rejected')
+    const results = await Promise.allSettled(places.map(({ name }) => reconnect(name, changed)))
+    const failed = results.filter(result => result.status === 'rejected')
     for (const { reason } of failed)
-      log.warn('who has come or gone is not known to an upstream', { error: messageOf(reason) })
-    untold = failed.length > 0 ? changed : NO_AGENTS
+      log.warn('an upstream was not told which agents have come or gone', { error: messageOf(reason) })
+    pending = failed.length > 0 ? changed : NO_AGENTS
   }
 
-  // One after the other: whom one of them could not tell of is told of by the next.
+  // One after the other: the next one retries what the previous one could not apply.
   let last: Promise<void> = Promise.resolve()
   return names => {
     const reading = last.then(() => read(names))
@@ -53,22 +51,17 @@ export function createAgentLogins({
 
 const NO_AGENTS: ReadonlySet<string> = new Set()
 
-export interface WithdrawnUpstreamsDeps {
-  readonly agents: Pick<Agents, 'entry'>
-  readonly upstreams: Pick<Upstreams, 'dismiss'>
-}
-
-/**
- * Told who is there each time that is read: an agent that has lost a capability, or is gone itself, leaves nothing that runs there
- * for it alone.
- */
+/** Called with the agents each time they are read: ends what runs for an agent alone once it has lost the capability, or is gone. */
 export function createWithdrawnUpstreams({
   agents,
   upstreams,
-}: WithdrawnUpstreamsDeps): (names: readonly string[]) => void {
+}: {
+  readonly agents: Agents
+  readonly upstreams: Upstreams
+}): (names: readonly string[]) => void {
   let had: ReadonlyMap<string, readonly string[]> = new Map()
 
-  /** A file that cannot be read takes nothing away for good: it is being written, as a rule. */
+  /** A file that cannot be read takes nothing away: mostly it is just being written. */
   function capabilitiesOf(name: string): readonly string[] {
     const { config, wrong = {} } = agents.entry(name)
     return config ? Object.keys({ ...config.capabilities, ...wrong }) : (had.get(name) ?? [])

@@ -9,15 +9,11 @@ import { withOffered, withoutRetries } from './upstream-status.ts'
 interface UpstreamFindingsDeps {
   readonly upstreams: Pick<Upstreams, 'statuses'>
   readonly core: { readonly catalogue: Pick<Catalogue, 'current' | 'problems'> }
-  readonly project: Pick<Project, 'upstreams' | 'upstreamsLeftOut' | 'projectDir' | 'dataDir'>
-  /** The process that keeps them; none, where a command looked by itself. */
+  readonly project: Pick<Project, 'upstreams' | 'upstreamsLeftOut'>
   readonly from: StatusReport['from']
 }
 
-/**
- * What is to be said of the MCP servers of others. Entries that are wrong are told with the configuration, and what is held
- * back of a server with its definitions.
- */
+/** The findings about upstreams. Wrong entries and held definitions have findings of their own. */
 export async function upstreamFindings(deps: UpstreamFindingsDeps): Promise<Finding[]> {
   const { upstreams, core, project, from } = deps
   const leftOut = project.upstreamsLeftOut()
@@ -31,14 +27,14 @@ export async function upstreamFindings(deps: UpstreamFindingsDeps): Promise<Find
   ])
 }
 
-/** There is nothing to fix yet: it may be downloaded, or has yet to be. */
+/** Nothing to fix: its package is, or has yet to be, downloaded. */
 function fetchingFinding(status: UpstreamStatus, from: StatusReport['from']): Finding {
   const { name, state, reason } = status
   const fix = state === 'starting' ? waitingStep(status, from) : 'Have it started: quartermaster up'
   return { level: 'warning', what: `Upstream "${name}" is ${state}: ${reason}`, fix }
 }
 
-/** Nothing is known to be wrong with one that starts. Without an `up` it ends with the command. */
+/** Nothing is known to be wrong. Without an `up` the server ends with the command. */
 function waitingStep({ name, unseen }: UpstreamStatus, from: StatusReport['from']): string {
   if (unseen !== undefined) return unseen
   return from === 'up'
@@ -46,16 +42,10 @@ function waitingStep({ name, unseen }: UpstreamStatus, from: StatusReport['from'
     : `Wait for it: quartermaster upstreams restart ${name}, or: quartermaster up`
 }
 
-/**
- * A server that has written nothing, as a program that never started, has no log to read. Only an `up` tries it again, and keeps
- * its log; for its log alone, only a server that was never listed is started.
- */
-function fixOf({ name, hasSpoken, unseen }: UpstreamStatus, from: StatusReport['from']): string {
-  const isKept = from === 'up' || unseen !== undefined
-  if (hasSpoken && isKept) return `See what it said: quartermaster logs ${name}`
-  return from === 'up'
-    ? 'Correct what is said here; it is tried again.'
-    : `Correct what is said here, then try it: quartermaster upstreams restart ${name}`
+/** Only an `up` tries a server again and keeps its log. A server that has written nothing has no log. */
+function fixOf({ name, hasSpoken }: UpstreamStatus, from: StatusReport['from']): string {
+  if (from !== 'up') return `Correct what is said here, then try it: quartermaster upstreams restart ${name}`
+  return hasSpoken ? `See what it said: quartermaster logs ${name}` : 'Correct what is said here; it is tried again.'
 }
 
 function stateFinding(status: UpstreamStatus, from: StatusReport['from']): Finding {
@@ -101,7 +91,7 @@ function stateFinding(status: UpstreamStatus, from: StatusReport['from']): Findi
   }
 }
 
-/** A server that answers may refuse its own tools, or fail at them, unseen but by callers. It is over when a call succeeds. */
+/** A server that answers may refuse its own tools, which only callers notice, until a call succeeds. */
 function refusalFinding({ name, lastError }: UpstreamStatus): Finding | undefined {
   if (!lastError?.isStanding) return undefined
   const { message } = lastError
@@ -110,7 +100,7 @@ function refusalFinding({ name, lastError }: UpstreamStatus): Finding | undefine
   return { level: 'warning', what, fix }
 }
 
-/** The state is that of the connection by which it is known; what an agent brings along may fail all the same. */
+/** The state is that of the shared connection; a connection with an agent's own credentials may fail all the same. */
 function failingFindings({ name, reason: ofAll, failing = [], hasSpoken }: UpstreamStatus): Finding[] {
   return failing
     .filter(({ reason }) => reason !== ofAll)
@@ -125,7 +115,7 @@ function failingFindings({ name, reason: ofAll, failing = [], hasSpoken }: Upstr
     })
 }
 
-/** Nothing of it waits for review: what was looked at is what everybody else is shown. */
+/** Agents with a server of their own whose definitions differ from the reviewed ones. */
 function differenceFindings({ name, differing = [] }: UpstreamStatus): Finding[] {
   return differing.map(({ agent, definitions }) => ({
     level: 'warning',
@@ -136,7 +126,7 @@ function differenceFindings({ name, differing = [] }: UpstreamStatus): Finding[]
   }))
 }
 
-/** Where the entry does not choose either, calls of it ask a person only by what the entry says of single tools. */
+/** Without annotations, and without a choice in the entry, only settings of single tools make a call ask a person. */
 function unannotatedFindings(
   name: string,
   { core, project }: Pick<UpstreamFindingsDeps, 'core' | 'project'>,

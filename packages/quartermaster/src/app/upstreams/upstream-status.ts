@@ -1,5 +1,7 @@
+import { SWITCHED_OFF } from '../../adapters/mcp-upstream/index.ts'
 import type {
   AgentPrompt,
+  DependencyOptions,
   DependencyStatus,
   MissingDependency,
   Problem,
@@ -10,10 +12,64 @@ import type {
 } from '../../contracts/index.ts'
 import type { Generation } from '../../core/catalogue/index.ts'
 import { parseAddress, requirementsOf } from '../../core/health/index.ts'
-import { type Clock, sentence, upstreamDependency, upstreamUnit, withoutLoginStep } from '../../core/kernel/index.ts'
-import type { Core } from '../bootstrap/build-core.ts'
+import {
+  type Clock,
+  neededLogin,
+  sentence,
+  upstreamBehind,
+  upstreamDependency,
+  upstreamUnit,
+  withoutLoginStep,
+} from '../../core/kernel/index.ts'
 import type { Runtime } from '../bootstrap/runtime.ts'
-import { asUpstreams } from './upstream-dependencies.ts'
+import type { Project } from '../project/project.ts'
+
+/** What the owner configured for a dependency. An upstream is switched off in its own entry. */
+export function dependencyOptionsIn(
+  { dependencyOptions, upstreams }: Pick<Project, 'dependencyOptions' | 'upstreams'>,
+  name: string,
+): DependencyOptions {
+  const options = dependencyOptions(name)
+  const upstream = upstreamBehind(name)
+  const entry = upstream === undefined ? undefined : upstreams().get(upstream)
+  // An invalid entry was not switched off on purpose.
+  return entry && !entry.enabled && entry.wrong === undefined ? { ...options, enabled: false } : options
+}
+
+/** Dependencies, with those that are upstreams as `upstreams` shows them: health knows neither their logins nor the next step. */
+export function asUpstreams(
+  dependencies: readonly DependencyStatus[],
+  statuses: readonly UpstreamStatus[],
+): DependencyStatus[] {
+  const byDependency = new Map(statuses.map(status => [upstreamDependency(status.name), status]))
+  return dependencies.map(dependency => {
+    const upstream = byDependency.get(dependency.name)
+    return upstream ? asUpstream(dependency, upstream) : dependency
+  })
+}
+
+function asUpstream({ fix: logs, ...known }: DependencyStatus, status: UpstreamStatus): DependencyStatus {
+  const { name, state, reason, unseen, hasSpoken } = status
+  if (state === 'off') return { ...known, ...(reason === SWITCHED_OFF ? { state: 'optedOut' } : {}), reason }
+  if (state === 'needsLogin') {
+    const { reason } = known
+    return { ...known, reason: withoutLoginStep(reason, name), fix: neededLogin({ name, reason }) }
+  }
+  // A server that has written nothing has no log to read.
+  const fix = unseen ?? (hasSpoken ? logs : undefined)
+  return { ...known, state: dependencyState(known.state, status), ...(fix === undefined ? {} : { fix }) }
+}
+
+function dependencyState(
+  ofHealth: DependencyStatus['state'],
+  { state, unseen }: UpstreamStatus,
+): DependencyStatus['state'] {
+  if (unseen === undefined) return ofHealth
+  // Health takes a server that has not answered in this process for up; whether it has tools is unknown.
+  if (ofHealth === 'up' && (state === 'starting' || state === 'idle')) return 'unknown'
+  // A server that never answered has nothing to recover.
+  return ofHealth === 'recovering' && state === 'down' ? 'down' : ofHealth
+}
 
 /** Upstream states for the caller: in a process for one command nothing retries, so nothing recovers. */
 export function withoutRetries(statuses: readonly UpstreamStatus[], from: StatusReport['from']): UpstreamStatus[] {
@@ -24,8 +80,8 @@ export function withoutRetries(statuses: readonly UpstreamStatus[], from: Status
 type HealthFacts = Pick<DependencyStatus, 'name' | 'state' | 'reason' | 'since' | 'checkedAt' | 'isProving'>
 
 /**
- * Upstreams with the state of their tools. A connection may be up for a moment again and again; health decides whether and since
- * when it is usable, and both commands must give the same answer.
+ * Upstreams with the state that health gives them. A flapping connection is up for moments; health decides whether and since
+ * when the upstream is usable, and `status` and `upstreams` must agree.
  */
 export function asHealthDecided(
   statuses: readonly UpstreamStatus[],
@@ -33,71 +89,53 @@ export function asHealthDecided(
 ): UpstreamStatus[] {
   const byName = new Map(dependencies.map(dependency => [dependency.name, dependency]))
   return statuses.map(status => {
-    const felt = byName.get(upstreamDependency(status.name))
-    if (!felt || !OWN.has(status.state) || (felt.state !== 'recovering' && felt.state !== 'down')) return status
-    if (isJustUp(status, felt))
+    const health = byName.get(upstreamDependency(status.name))
+    // Other states, such as a needed login, are unknown to health.
+    if (status.state !== 'up' && status.state !== 'recovering' && status.state !== 'down') return status
+    if (health?.state !== 'recovering' && health?.state !== 'down') return status
+    if (isJustUp(status, health))
       return { ...status, state: 'starting', reason: 'It answers, and its tools are about to be there.' }
-    const { state, since } = felt
-    // What a connection that is up says of itself is no reason for this.
-    return { ...status, state, since, reason: status.state === 'up' ? felt.reason : status.reason }
+    const { state, since } = health
+    // The reason of a connection that is up does not explain why it is not usable.
+    return { ...status, state, since, reason: status.state === 'up' ? health.reason : status.reason }
   })
 }
 
-/** It came up in this moment, and health, which knows it as it was before, is about to look. */
-function isJustUp({ state, since }: UpstreamStatus, felt: HealthFacts): boolean {
-  return state === 'up' && felt.state === 'down' && !felt.isProving && (felt.checkedAt ?? since + 1) <= since
+/** Whether it came up after the last probe, and health is about to probe again. */
+function isJustUp({ state, since }: UpstreamStatus, health: HealthFacts): boolean {
+  return state === 'up' && health.state === 'down' && !health.isProving && (health.checkedAt ?? since + 1) <= since
 }
 
-/** Others tell of something that health does not know, such as that a person has to sign in. */
-const OWN: ReadonlySet<UpstreamStatus['state']> = new Set(['up', 'recovering', 'down'])
-
-interface UpstreamRecheckDeps {
-  readonly core: Pick<Core, 'health' | 'catalogue'>
-  readonly upstreams: Pick<Runtime['upstreams'], 'statuses'>
-}
-
-interface RecheckRequest {
-  readonly name: string
-  readonly force: boolean
-  /** Who keeps servers. */
-  readonly from: StatusReport['from']
-}
-
-/**
- * Checks again, and answers as `status` does: health takes a starting server for up, although it is unknown whether one is that
- * has never answered.
- */
+/** Rechecks, and answers as `status` does: health takes a starting server for up, although it may never have answered. */
 export async function recheckWithUpstreams(
-  { core: { health, catalogue }, upstreams }: UpstreamRecheckDeps,
-  { name, force, from }: RecheckRequest,
+  {
+    core: { health, catalogue },
+    upstreams,
+  }: { core: Pick<Runtime['core'], 'health' | 'catalogue'>; upstreams: Pick<Runtime['upstreams'], 'statuses'> },
+  { name, force, from }: { name: string; force: boolean; from: StatusReport['from'] },
   clock: Pick<Clock, 'now'>,
 ): Promise<RecheckAnswer> {
   const answer = await health.recheck(name, { force })
   const generation = catalogue.current()
   const requires = new Set(requirementsOf(parseAddress(name, generation), generation))
   const needed = health.dependencies().filter(dependency => requires.has(dependency.name))
-  return withUnheard(answer, asUpstreams(needed, withoutRetries(upstreams.statuses(), from)), Math.round(clock.now()))
-}
-
-function withUnheard(answer: RecheckAnswer, needed: readonly DependencyStatus[], now: number): RecheckAnswer {
+  const now = Math.round(clock.now())
   const known = new Set(answer.missing.map(({ dependency }) => dependency))
-  const unheard = needed.filter(({ name, state }) => !IS_THERE.has(state) && !known.has(name))
-  if (unheard.length === 0) return answer
-  const missing = [...answer.missing, ...unheard.map(one => toMissing(one, now))]
-  return { ...answer, active: false, missing, nextRecheckAt: now }
+  const more = asUpstreams(needed, withoutRetries(upstreams.statuses(), from))
+    .filter(one => one.state !== 'up' && one.state !== 'recovering' && !known.has(one.name))
+    .map(one => toMissing(one, now))
+  if (more.length === 0) return answer
+  return { ...answer, active: false, missing: [...answer.missing, ...more], nextRecheckAt: now }
 }
 
-const IS_THERE: ReadonlySet<DependencyStatus['state']> = new Set(['up', 'recovering'])
-
-/** Nothing is in the way of looking again at once. */
 function toMissing({ name, state, reason, since, fix }: DependencyStatus, now: number): MissingDependency {
   const missing = { dependency: name, state, reason, ageMs: Math.max(0, Math.round(now - since)), nextRecheckAt: now }
   return fix === undefined ? missing : { ...missing, fix }
 }
 
 /**
- * Upstreams with what agents have of them, which is what is loaded now: what was seen a moment ago is still to come, and what
- * could not be taken in, be it for its name or for what is wrong with it, does not.
+ * Upstreams with the numbers of definitions that agents have now. A definition listed a moment ago is not loaded yet, and one
+ * whose name is taken or that is wrong never is.
  */
 export function withOffered(
   statuses: readonly UpstreamStatus[],
@@ -106,22 +144,20 @@ export function withOffered(
 ): UpstreamStatus[] {
   return statuses.map(status => {
     const unit = upstreamUnit(status.name)
-    // What a name is only warned of for is there.
-    const clashes = problems.filter(one => one.where === unit && one.field === 'name' && one.severity === 'error')
+    const own = problems.filter(one => one.where === unit)
+    // A warning about a name leaves the definition in place.
+    const clashes = own.filter(one => one.field === 'name' && one.severity === 'error')
     const found = capabilities.get(status.name)
-    // Where its own name is taken, by a capability or by something else, nothing of it is there.
+    // If the name of the capability is taken, nothing of the upstream is loaded.
     const { tools, prompts, resources, leftOut: absent } = found?.unit === unit ? found : NOTHING
-    const isClash = (one: Problem) => clashes.includes(one)
     const known = new Set([
       ...tools.flatMap(({ name, ownName }) => [`tool:${name}`, `tool:${ownName}`]),
-      // What waits for a person is counted by itself.
+      // Definitions held for review are counted separately.
       ...absent.flatMap(({ name, isWrong }) => (isWrong ? [] : [`tool:${name}`])),
       ...prompts.map(({ name }) => `prompt:${name}`),
       ...resources.flatMap(({ key }) => [`resource:${key}`, `template:${key}`]),
     ])
-    const leftOut = leftOutOf(
-      problems.filter(one => one.where === unit && !isClash(one) && !known.has(one.subject ?? '')),
-    )
+    const leftOut = leftOutOf(own.filter(one => !clashes.includes(one) && !known.has(one.subject ?? '')))
     return {
       ...status,
       tools: { ...status.tools, offered: tools.length },
@@ -137,13 +173,13 @@ const NOTHING = { tools: [], prompts: [], resources: [], leftOut: [] }
 
 const FIRST_LEFT_OUT = 5
 
-/** Of several things that are wrong with one definition the first is told. */
+/** The definitions left out, each with its first problem. */
 function leftOutOf(problems: readonly Problem[]): UpstreamStatus['leftOut'] {
   const found = new Map<string, { definition: string; reason: string }>()
   for (const { code, subject = '', message } of problems) {
     const [, kind, name] = /^(tool|prompt|resource|template)(?::(.*))?$/s.exec(subject) ?? []
     if (code !== 'DEFINITION_INVALID' || kind === undefined) continue
-    // One without a name is known by its place, which the message says.
+    // A definition without a name is identified by its position, which the message contains.
     const definition = name === undefined ? kind : `${kind} "${name}"`
     const key = name === undefined ? message : subject
     if (!found.has(key)) found.set(key, { definition, reason: message })
@@ -155,7 +191,7 @@ export function clashText({ message, fix }: Pick<Problem, 'message' | 'fix'>): s
   return fix === undefined ? message : `${message} ${fix}`
 }
 
-/** Who gets the name that agents call something by, when it is offered no more. */
+/** Names the definition that gets the name of this one if it is rejected. */
 export function heirText(
   { upstream, kind, name }: Pick<ReviewItem, 'upstream' | 'kind' | 'name'>,
   problems: readonly Problem[],
@@ -177,13 +213,13 @@ export function unseenUpstreams({ upstreams }: { upstreams: Pick<Runtime['upstre
     )
 }
 
-/** A prompt as its owner reads it: agents cannot do anything about a server, so to them no step is told. */
+/** A prompt as the owner reads it, with the next step for unlisted upstreams. Agents cannot do anything about them. */
 export function withSteps(made: AgentPrompt, unseen: Unseen): AgentPrompt {
   if (!made.unseen) return made
   const byName = new Map(unseen.map(one => [one.name, one]))
-  const told = made.unseen.map(one => {
+  const withStep = made.unseen.map(one => {
     const known = byName.get(one.capability)
     return known ? { ...one, reason: `${sentence(known.reason)} ${known.fix}` } : one
   })
-  return { ...made, unseen: told }
+  return { ...made, unseen: withStep }
 }

@@ -5,7 +5,7 @@ import { createEmitter } from '../../core/kernel/index.ts'
 import type { NamedPlace } from '../../core/organisation/index.ts'
 import type { NewsListener, StoreNews } from '../../core/store/index.ts'
 import { createFakeClock } from '../../testing/fake-clock.ts'
-import { createRemoteAgentList } from './remote-agents.ts'
+import { createRemoteAgentList } from './workspaces.ts'
 
 const ada = (organisation: string, status: NamedPlace['status'] = 'active') => ({
   id: `ws_${organisation}`,
@@ -35,9 +35,9 @@ async function open() {
   list.onLeft(left)
   expect(list.has(ada('default'))).toBe(false)
   const held = new Set<string>()
-  const seats = { isTaken: (name: string) => name === 'joined', isHeld: (name: string) => held.has(name) }
+  const agentWorkspaces = { isTaken: (name: string) => name === 'joined', isHeld: (name: string) => held.has(name) }
   await list.open({
-    organisation: { places: read, workspaces: { named }, agentWorkspaces: seats, events } as never,
+    organisation: { places: read, workspaces: { named }, agentWorkspaces, events } as never,
     news,
   })
   left.mockClear()
@@ -48,20 +48,20 @@ async function open() {
   return { list, rows, held, read, state, events, clock, left, there, changed, settle, back: () => listener?.back() }
 }
 
-it('knows who is there in every organisation, and who has joined the first', async () => {
+it('knows the workspaces of every organisation, and those that joined the first', async () => {
   const { list, there } = await open()
   expect(there()).toEqual([true, true])
   expect(list.has({ organisation: 'third', workspace: 'ada' })).toBe(false)
   expect([list.hasJoined('joined'), list.hasJoined('ada')]).toEqual([true, false])
 })
 
-it('has no guest of a name that the folder has given away and not taken back yet', async () => {
+it('lists no remote agent under a name that the folder still holds', async () => {
   const { held, there } = await open()
   held.add('ada')
   expect(there()).toEqual([false, true])
 })
 
-it('follows what happens here, and tells when somebody has left', async () => {
+it('follows changes of this process, and reports an agent that has left', async () => {
   const { events, there, left } = await open()
   events.emit('workspace.changed', { organisation: 'acme', id: 'ws_acme', name: 'ada', status: 'archived' })
   expect([there(), left.mock.calls.length]).toEqual([[true, false], 1])
@@ -69,7 +69,7 @@ it('follows what happens here, and tells when somebody has left', async () => {
   expect([there(), left.mock.calls.length]).toEqual([[true, true], 1])
 })
 
-it('reads what another node has changed, and nothing else', async () => {
+it('reads only what another node has changed', async () => {
   const { rows, read, there, left, changed, settle } = await open()
   rows.set('ws_acme', ada('acme', 'archived'))
   changed(['ws_acme'])
@@ -82,7 +82,7 @@ it('reads what another node has changed, and nothing else', async () => {
   expect([there(), read.mock.calls.at(-1)]).toEqual([[true, true], []])
 })
 
-it('does not believe what it has read when it has heard of something newer meanwhile', async () => {
+it('prefers a change that arrived while it was reading', async () => {
   const { events, there, changed, rows, settle } = await open()
   changed(['ws_acme'])
   // Archived here, after that was read and before it was noted.
@@ -92,7 +92,7 @@ it('does not believe what it has read when it has heard of something newer meanw
   expect(there()).toEqual([true, false])
 })
 
-it('asks for the one in question while nothing is heard, and for all once something is', async () => {
+it('reads a single workspace while no news arrive, and all of them once news are back', async () => {
   const { list, rows, read, state, there, left, settle, back } = await open()
   expect(list.fresh(ada('acme'))).toBeUndefined()
   state.isHeard = false
@@ -106,7 +106,7 @@ it('asks for the one in question while nothing is heard, and for all once someth
   expect(there()).toEqual([false, false])
 })
 
-it('asks again where the store did not answer', async () => {
+it('tries again after the store did not answer', async () => {
   const { rows, state, clock, there, changed, settle } = await open()
   state.fails = true
   rows.set('ws_acme', ada('acme', 'archived'))

@@ -1,13 +1,13 @@
 import { chmod, readdir } from 'node:fs/promises'
 import { describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
-import { runCli } from '../../adapters/cli/index.ts'
-import { createSystemClock } from '../../adapters/system/index.ts'
-import type { ToolSummary } from '../../contracts/index.ts'
-import { createFakeCliHost } from '../../testing/cli-host.ts'
-import { httpFixture, sendJson, testSite } from '../../testing/op-fixture.ts'
-import { tempProject } from '../../testing/temp-project.ts'
-import { importApi } from './import-api.ts'
+import { runCli } from '../src/adapters/cli/index.ts'
+import { createSystemClock } from '../src/adapters/system/index.ts'
+import { importApi } from '../src/app/bootstrap/import-api.ts'
+import type { ToolSummary } from '../src/contracts/index.ts'
+import { createFakeCliHost } from '../src/testing/cli-host.ts'
+import { httpFixture, sendJson, testSite } from '../src/testing/op-fixture.ts'
+import { tempProject } from '../src/testing/temp-project.ts'
 
 /** What most of these tests do not look at. */
 const around = { openapi: '3.1.0', info: { title: 'Odd' }, servers: [{ url: 'https://odd.example.com' }] }
