@@ -1,4 +1,4 @@
-import { SWITCHED_OFF } from '../../adapters/mcp-upstream/index.ts'
+import { SWITCHED_OFF, type Upstreams } from '../../adapters/mcp-upstream/index.ts'
 import type {
   AgentPrompt,
   DependencyOptions,
@@ -21,7 +21,7 @@ import {
   upstreamUnit,
   withoutLoginStep,
 } from '../../core/kernel/index.ts'
-import type { Runtime } from '../bootstrap/runtime.ts'
+import type { Core } from '../bootstrap/build-core.ts'
 import type { Project } from '../project/project.ts'
 
 /** What the owner configured for a dependency. An upstream is switched off in its own entry. */
@@ -111,7 +111,7 @@ export async function recheckWithUpstreams(
   {
     core: { health, catalogue },
     upstreams,
-  }: { core: Pick<Runtime['core'], 'health' | 'catalogue'>; upstreams: Pick<Runtime['upstreams'], 'statuses'> },
+  }: { core: Pick<Core, 'health' | 'catalogue'>; upstreams: Pick<Upstreams, 'statuses'> },
   { name, force, from }: { name: string; force: boolean; from: StatusReport['from'] },
   clock: Pick<Clock, 'now'>,
 ): Promise<RecheckAnswer> {
@@ -205,7 +205,7 @@ export function heirText(
 type Unseen = NonNullable<StatusReport['unseen']>
 
 /** The upstreams that were never listed, with the reason and the next step. */
-export function unseenUpstreams({ upstreams }: { upstreams: Pick<Runtime['upstreams'], 'statuses'> }): Unseen {
+export function unseenUpstreams({ upstreams }: { upstreams: Pick<Upstreams, 'statuses'> }): Unseen {
   return upstreams
     .statuses()
     .flatMap(({ name, reason, unseen: fix }) =>
