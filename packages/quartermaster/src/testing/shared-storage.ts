@@ -60,7 +60,7 @@ function createLine() {
       listeners.add(listener)
       return () => void listeners.delete(listener)
     },
-    isHeard: () => isHeard,
+    isConnected: () => isHeard,
   }
   return {
     news,

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import type { SealedPlace } from '../../core/store/index.ts'
+import type { SealContext } from '../../core/store/index.ts'
 import { createSealer } from './index.ts'
 
-const PLACE: SealedPlace = { table: 'operations', id: 'op_1', column: 'arguments' }
+const PLACE: SealContext = { table: 'operations', id: 'op_1', column: 'arguments' }
 const sealer = createSealer({ key: Buffer.alloc(32, 7) })
 
 describe('a sealer', () => {

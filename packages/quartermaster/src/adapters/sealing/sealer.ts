@@ -1,6 +1,6 @@
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto'
 import { AppError } from '../../contracts/index.ts'
-import type { SealedPlace, Sealer } from '../../core/store/index.ts'
+import type { SealContext, Sealer } from '../../core/store/index.ts'
 
 const ALGORITHM = 'aes-256-gcm'
 const KEY_BYTES = 32
@@ -39,7 +39,7 @@ function nameOf(key: Uint8Array): string {
 }
 
 /** Authenticated with the text: moved to another row or column it does not open. As JSON, so that no two are alike. */
-function contextOf(name: string, { table, id, column }: SealedPlace): Buffer {
+function contextOf(name: string, { table, id, column }: SealContext): Buffer {
   return Buffer.from(JSON.stringify([FORM, name, table, id, column]))
 }
 
@@ -47,7 +47,7 @@ interface Sealed {
   readonly key: Uint8Array
   readonly name: string
   readonly bytes: Buffer
-  readonly place: SealedPlace
+  readonly place: SealContext
 }
 
 function decipher({ key, name, bytes, place }: Sealed): string {
@@ -62,7 +62,7 @@ function decipher({ key, name, bytes, place }: Sealed): string {
   }
 }
 
-function unreadable({ table, id, column }: SealedPlace, reason: string, cause?: unknown): AppError {
+function unreadable({ table, id, column }: SealContext, reason: string, cause?: unknown): AppError {
   const message = `The sealed "${column}" of "${id}" in ${table} cannot be opened: ${reason}.`
   const next = 'Put the key file and the store back from the same backup, or enter the value again.'
   return new AppError('INTERNAL', `${message} ${next}`, { cause, details: { table, id, column } })

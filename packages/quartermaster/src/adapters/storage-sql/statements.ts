@@ -15,7 +15,7 @@ import {
 } from 'kysely'
 import { z } from 'zod'
 import { AppError, Bytes, ROWS, type Table } from '../../contracts/index.ts'
-import { type ChangedRows, type FoundNumber, unkeepable } from '../../core/store/index.ts'
+import { type ChangedRows, type ComputedNumber, unkeepable } from '../../core/store/index.ts'
 
 export type SqlValue = string | number | Uint8Array | null
 
@@ -321,7 +321,7 @@ interface FoundPlace {
 interface Numbered {
   readonly table: Table
   readonly row: object
-  readonly found: FoundNumber
+  readonly found: ComputedNumber
 }
 
 export function foundNumber(columns: Columns, { table, row, found }: Numbered): FoundPlace {
@@ -334,7 +334,7 @@ export function valueIn(row: object, { name, fallback }: Column): unknown {
   return value === undefined ? fallback : value
 }
 
-function copied(columns: Columns, { column, from, id }: Extract<FoundNumber, { by: 'copy' }>): FoundPlace {
+function copied(columns: Columns, { column, from, id }: Extract<ComputedNumber, { by: 'copy' }>): FoundPlace {
   const name = sql.ref(columnOf(columns, from, column).sqlName)
   return {
     name: column,
@@ -347,7 +347,7 @@ function copied(columns: Columns, { column, from, id }: Extract<FoundNumber, { b
 /** The highest is one step in the index that there must be for it. */
 function next(
   columns: Columns,
-  { table, row, found }: Numbered & { readonly found: Extract<FoundNumber, { by: 'next' }> },
+  { table, row, found }: Numbered & { readonly found: Extract<ComputedNumber, { by: 'next' }> },
 ): FoundPlace {
   const shared = found.within.map(name => columnOf(columns, table, name))
   const highest = sql`coalesce(max(${sql.ref(columnOf(columns, table, found.column).sqlName)}), 0)`

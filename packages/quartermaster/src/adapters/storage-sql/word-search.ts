@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { WantedWord, WordScope, WordSearch } from '../../core/store/index.ts'
+import type { WordLimit, WordScope, WordSearch } from '../../core/store/index.ts'
 import type { DialectName, SqlExecutor, SqlValue } from './statements.ts'
 
 /** Finds memories by their words, with the index that each database has for it. */
@@ -32,7 +32,7 @@ const JOINED: Readonly<Record<DialectName, string>> = {
   postgres: `string_agg("slot"::text, ',' order by "slot" desc)`,
 }
 
-type Newest = (wanted: WantedWord, scope: WordScope, parameters: SqlValue[]) => string
+type Newest = (wanted: WordLimit, scope: WordScope, parameters: SqlValue[]) => string
 
 /** The slots of the newest rows that have a word. The index prefixes it with its scope, so rows of other scopes are not read. */
 const NEWEST: Readonly<Record<DialectName, Newest>> = {

@@ -65,7 +65,7 @@ import {
   type OperationAdmin,
   type OperationSeal,
   type Operations,
-  observedStorage,
+  observeStorage,
   type Readings,
   type StorageAccess,
 } from '../../core/operations/index.ts'
@@ -142,7 +142,7 @@ export interface Core {
 }
 
 export function buildCore(outside: CorePorts): Core {
-  const storage = observedStorage(outside.storage, () => leaseTransitions)
+  const storage = observeStorage(outside.storage, () => leaseTransitions)
   const ports = { ...outside, storage }
   const { clock, digest, settings, log, secrets } = ports
   const emitter = createEmitter({
@@ -248,8 +248,8 @@ export function buildCore(outside: CorePorts): Core {
   const notifier = createResultNotifier({
     ...ports,
     emitter,
-    tell: ports.tellEnd ?? (() => undefined),
-    listening: ports.endListeners,
+    notify: ports.tellEnd ?? (() => undefined),
+    connectedCallers: ports.endListeners,
     isAwaited: end => approvals.isHeld(end.id) || deliveries.has(end),
   })
   const leaseTransitions = createLeaseTransitions({

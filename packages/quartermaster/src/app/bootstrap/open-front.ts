@@ -85,7 +85,7 @@ export async function openFront(
     await mcp.close()
   })
   store.messages.tellUrl(url)
-  await store.shared?.nodes.tellUrl(url)
+  await store.shared?.nodes.publishUrl(url)
   if (store.shared)
     for (const stop of followOtherNodes(store.shared.news, runtime, log)) lifecycle.onClose(async () => stop())
   await folder.writeEndpoint({ url, pid: process.pid, startedAt: runtime.startedAt, version: VERSION })

@@ -27,7 +27,7 @@ async function open() {
       | WorkspaceRow
       | undefined
   let listener: NewsListener | undefined
-  const news: StoreNews = { isHeard: () => state.isHeard, listen: one => ((listener = one), () => {}) }
+  const news: StoreNews = { isConnected: () => state.isHeard, listen: one => ((listener = one), () => {}) }
   const events = createEmitter({ onError: error => expect.fail(String(error)) })
   const clock = createFakeClock()
   const list = createRemoteAgentList(clock, silentLog)

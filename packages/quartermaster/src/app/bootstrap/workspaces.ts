@@ -177,7 +177,7 @@ export function createRemoteAgentList(clock: Pick<Clock, 'after'>, log: Log): Re
     },
     hasJoined: name => source?.organisation.agentWorkspaces.isTaken(name) ?? false,
     fresh({ organisation, workspace }) {
-      if (!source?.news || source.news.isHeard()) return undefined
+      if (!source?.news || source.news.isConnected()) return undefined
       const { workspaces } = source.organisation
       return readCurrent(
         () => workspaces.named(organisation, workspace),

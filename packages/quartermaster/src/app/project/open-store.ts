@@ -14,7 +14,7 @@ import { createPruner, type RecoveredCalls, recoverAfterCrash, type Storage } fr
 import { createOrganisation, createTokens, type Organisation, type Tokens } from '../../core/organisation/index.ts'
 import {
   createNodes,
-  createRememberingStore,
+  createCachingStore,
   type Nodes,
   type SharedTime,
   type Store,
@@ -87,7 +87,7 @@ async function open(options: OpenStoreOptions): Promise<OpenedStore> {
   const owner = options.owner ?? ids.next('process')
   const database = await openDatabase({ folder, choice, clock, log })
   const { sealer, news, time } = database
-  const store = createRememberingStore(database)
+  const store = createCachingStore(database)
   const parts = { store, clock, ids, random: systemRandom, settings, onChange }
   // Delegations need messages, and messages ask delegations when one is delivered or answered.
   const later: { delegations?: Delegations; messages?: Messages } = {}
@@ -97,7 +97,7 @@ async function open(options: OpenStoreOptions): Promise<OpenedStore> {
     const running = nodes && (async () => new Set((await nodes.running()).map(({ id }) => id)))
     logRecovered(await recoverAfterCrash({ ...parts, running }), log)
     await later.messages?.inbox.releaseOrphans(running ?? (async () => new Set([owner])))
-    await nodes?.forgetGone(at)
+    await nodes?.removeGone(at)
   }
   try {
     const nodes = news && time && (await joinNodes({ ...options, ...parts, owner, news, time, settle }))
@@ -112,10 +112,10 @@ async function open(options: OpenStoreOptions): Promise<OpenedStore> {
     const common = { ...parts, digest: sha256, news, organisation, attachments }
     const messages = createMessages({ ...common, process: owner, tasks: () => later.delegations?.carried })
     later.messages = messages
-    const delegations = createDelegations({ ...common, log, messages, isOurs: nodes?.isEldest })
+    const delegations = createDelegations({ ...common, log, messages, isOurs: nodes?.isOldest })
     later.delegations = delegations
     await settle(nodes)
-    const pruning = { store, clock, log, settings, isOurs: nodes?.isEldest }
+    const pruning = { store, clock, log, settings, isOurs: nodes?.isOldest }
     const pruners = [
       createPruner(pruning),
       createActivityPruner({ ...pruning, withThem: attachments.releaseOf }),
@@ -207,7 +207,7 @@ async function joinNodes({
     leaseMs: settings.leaseSeconds * 1000,
     onGone() {
       // The oldest process does it for all, once at a time. If it fails, the next check calls this again.
-      if (isSettling || !nodes.isEldest()) return
+      if (isSettling || !nodes.isOldest()) return
       isSettling = true
       settle(nodes)
         .catch(failed)

@@ -19,7 +19,7 @@ import {
   upstreamIn,
 } from '../../core/kernel/index.ts'
 import type { StorageAccess } from '../../core/operations/index.ts'
-import { createLeases, type LeasePlace } from '../../core/store/index.ts'
+import { createLeases, type LeaseStore } from '../../core/store/index.ts'
 import type { NamedTool } from '../../core/upstreams/index.ts'
 import { VERSION } from '../package-info.ts'
 import type { Project } from '../project/project.ts'
@@ -121,7 +121,7 @@ function ownNameOf({ name, unit }: NamedTool, project: Project): string {
 }
 
 /** Only where several processes share a store; a single process gives way to no other. */
-async function leasePlace({ storeChoice }: Project, { storage }: UpstreamPorts): Promise<LeasePlace | undefined> {
+async function leasePlace({ storeChoice }: Project, { storage }: UpstreamPorts): Promise<LeaseStore | undefined> {
   // A file in the data folder is not opened for this alone.
   if (storeChoice.databaseUrl === undefined) return undefined
   const { store, shared } = await storage.open()

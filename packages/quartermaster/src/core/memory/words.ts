@@ -1,6 +1,6 @@
 import { type Clock } from '../kernel/index.ts'
 import { charactersOf, createSynonymTable, createTermReader } from '../search/index.ts'
-import { type WantedWord, type WordScope, type WordSearch } from '../store/index.ts'
+import { type WordLimit, type WordScope, type WordSearch } from '../store/index.ts'
 
 /** A word of a question, or another for it, and how much it counts there. */
 export interface AskedWord {
@@ -152,7 +152,7 @@ export function createWordPlaces(search: WordSearch, clock: Clock): WordPlacesFi
     return Promise.all(words.map(word => (counts.isRemembered(word, scope) ? counts.of(word, scope) : undefined)))
   }
 
-  async function lookAt(wanted: readonly WantedWord[], scope: WordScope): Promise<readonly Look[]> {
+  async function lookAt(wanted: readonly WordLimit[], scope: WordScope): Promise<readonly Look[]> {
     const lists = await search.newest(wanted, scope)
     return wanted.map((one, i) => ({ ...one, slots: lists[i] ?? [] }))
   }
@@ -191,11 +191,11 @@ export function createWordPlaces(search: WordSearch, clock: Clock): WordPlacesFi
 type KnownCounts = readonly (number | undefined)[]
 
 /** What was read of a word. */
-interface Look extends WantedWord {
+interface Look extends WordLimit {
   readonly slots: readonly number[]
 }
 
-function isCut(look: Look | undefined, { most }: WantedWord): boolean {
+function isCut(look: Look | undefined, { most }: WordLimit): boolean {
   return look !== undefined && look.slots.length === look.most && most > look.slots.length
 }
 

@@ -180,7 +180,7 @@ function createLine() {
       listeners.add(listener)
       return () => void listeners.delete(listener)
     },
-    isHeard: () => !line.isLost,
+    isConnected: () => !line.isLost,
   }
   return line satisfies StoreNews
 }

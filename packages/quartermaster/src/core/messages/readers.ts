@@ -224,7 +224,7 @@ export function createLooks({ clock, watchers, news }: WaitDeps): Looks {
 
   /** Whether there is nothing for this reader, by a look that began after all that has happened. */
   function isNothing({ workspaceId, reader }: Looker, shown: Shown | undefined): shown is Shown {
-    if (!shown || shown.told !== watchers.told(workspaceId) || news?.isHeard() === false) return false
+    if (!shown || shown.told !== watchers.told(workspaceId) || news?.isConnected() === false) return false
     if (shown.others === 'everybody' || shown.others.has(reader)) return false
     return shown.again === undefined || shown.again > clock.now()
   }
@@ -276,7 +276,7 @@ export interface WaitDeps {
   readonly clock: Clock
   readonly watchers: Watchers
   /** Absent where no other process shares the store. */
-  readonly news?: Pick<StoreNews, 'isHeard'> | undefined
+  readonly news?: Pick<StoreNews, 'isConnected'> | undefined
 }
 
 interface WaitOptions {
@@ -316,7 +316,7 @@ export async function waitUntilFound<T>(
       const left = until - clock.now()
       if (left <= 0 || signal?.aborted || watchers.isStopped()) return undefined
       const next = Math.min(until, tellAt, seen.again ?? until) - clock.now()
-      const soonest = news?.isHeard() === false ? Math.min(LOOK_MS, next) : next
+      const soonest = news?.isConnected() === false ? Math.min(LOOK_MS, next) : next
       const cancel = clock.after(Math.max(1, soonest), bell.ring)
       await bell.rung()
       cancel()

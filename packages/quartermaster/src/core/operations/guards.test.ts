@@ -145,7 +145,7 @@ describe('a request that somebody changes at the moment in which it is to be ope
     await createApprovals({
       ...all,
       operations: createStoredOperations({ ...all, deliveries: createDeliveryTracker({ ...all, onUndelivered() {} }) }),
-    }).askAgain(row, [])
+    }).reopen(row, [])
     expect(await store.get('operations', id)).toMatchObject({ state: 'queued' })
     expect(await store.get('approvals', id)).toMatchObject({ state: 'denied' })
   })

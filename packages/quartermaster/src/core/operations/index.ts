@@ -1,5 +1,5 @@
 export { type Approvals, createApprovals } from './consent/approvals.ts'
-export { type ConsentGate, createConsentGate } from './consent/consent-gate.ts'
+export { type ConsentGate, createConsentGate } from './consent/consent-decision.ts'
 export {
   type Answerer,
   type ConsentAnswer,
@@ -34,18 +34,22 @@ export {
   takeBaseline,
   verifyEffects,
 } from './effects/verify-effects.ts'
-export type { CallListeners, Elicitation, ElicitationContext, LogLevel, Turn } from './elicitation/elicitation.ts'
 export {
   ANSWER_SECONDS,
   type Asked,
+  type CallListeners,
   createElicitations,
+  type Elicitation,
+  type ElicitationContext,
   type Elicitations,
+  type LogLevel,
   MOST_ROUNDS,
   MOST_WAITING,
   REPEAT_SECONDS,
-} from './elicitation/elicitations.ts'
+  type Turn,
+} from './elicitation/elicitation.ts'
 export { type CallsDeps, createCalls, progressText } from './path/call.ts'
-export { type CallRequest, type Calls, checkWhenDisabled } from './path/call-request.ts'
+export { type CallRequest, type Calls, checkWhenDisabled } from './path/call-state.ts'
 export { type ConsentStep, createConsentStep } from './path/consent-step.ts'
 export { createEffectsStage, type EffectsStage } from './path/execute.ts'
 export { createKeptResults, type KeptResults } from './path/kept-results.ts'
@@ -59,14 +63,15 @@ export {
 export { createResultNotifier, type NotifyResult, type ResultNotifier } from './queue/result-notifier.ts'
 export { createWaitedOperations } from './queue/waited-operations.ts'
 export type { ReadResult } from './read/read-output.ts'
-export type {
-  PromptRequest,
-  ReadingRequest,
-  Readings,
-  ResourceReadRequest,
-  SuggestRequest,
-} from './read/read-plan.ts'
-export { createReadings, type ReadingsDeps } from './read/read-requests.ts'
+export {
+  createReadings,
+  type PromptRequest,
+  type ReadingRequest,
+  type Readings,
+  type ReadingsDeps,
+  type ResourceReadRequest,
+  type SuggestRequest,
+} from './read/read-requests.ts'
 export { createDeliveryTracker, type DeliveryTracker, type IsDelivered } from './record/delivery-tracker.ts'
 export { createIdempotency, type Idempotency, type IdempotencyDeps } from './record/idempotency.ts'
 export { createOperationAdmin, type OperationAdmin } from './record/operation-admin.ts'
@@ -74,7 +79,7 @@ export type { OperationEnd, OperationLog, OperationRecord, RunningOperation } fr
 export { createOperationSeal, type OperationSeal } from './record/operation-row.ts'
 export {
   awaitedIn,
-  observedStorage,
+  observeStorage,
   type Storage,
   type StorageAccess,
   type WhereAwaited,

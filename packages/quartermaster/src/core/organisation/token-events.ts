@@ -102,7 +102,7 @@ export function createTokenNews({ store, clock, news, take, forget }: TokenNewsD
       })
   }
 
-  const isFresh = () => !news || (news.isHeard() && !isBehind && unread === 0)
+  const isFresh = () => !news || (news.isConnected() && !isBehind && unread === 0)
 
   news?.listen({
     changed(rows) {

@@ -1,9 +1,10 @@
+export { type CachingStoreDeps, createCachingStore } from './caching-store.ts'
 export { COPIED_TABLES, type CopiedTable, type CopyStoreOptions, copyStore, summaryOf } from './copy-store.ts'
-export { createLeases, type Lease, type LeasePlace, type LeaseStatus, type Leases, whileHeld } from './leases.ts'
+export { createLeases, type Lease, type LeaseStatus, type LeaseStore, type Leases, withLease } from './leases.ts'
 export {
   type ChangedRows,
   createSharedTime,
-  mergeNews,
+  mergeChanges,
   type NewsListener,
   newsOf,
   type SharedTime,
@@ -11,26 +12,25 @@ export {
   type StoreNews,
 } from './news.ts'
 export { createNodes, type Nodes, type NodesDeps } from './nodes.ts'
-export { createRememberingStore, type RememberingStoreDeps } from './remembering-store.ts'
 export {
   allRows,
   type CommitOutcome,
   type FailedGuard,
   isUnkeepable,
   type Query,
-  type SealedPlace,
+  type SealContext,
   type Sealer,
   type Store,
   unkeepable,
-  type WantedWord,
+  type WordLimit,
   type WordScope,
   type WordSearch,
 } from './store.ts'
 export {
   type Check,
+  type ComputedNumber,
   type Condition,
   type Delete,
-  type FoundNumber,
   type Insert,
   insert,
   insertCopying,

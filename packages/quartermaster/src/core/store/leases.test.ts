@@ -31,58 +31,58 @@ describe('a lease', () => {
   it('is held by the first that wants it, and the other knows by whom', async () => {
     const { clock, a, b } = await two()
     const [first, second] = [leaseOf(clock, a), leaseOf(clock, b)]
-    await first.want()
-    await second.want()
-    expect([first.standing(), second.standing()]).toEqual([{ kind: 'held' }, TAKEN_BY_A])
+    await first.acquire()
+    await second.acquire()
+    expect([first.status(), second.status()]).toEqual([{ kind: 'held' }, TAKEN_BY_A])
     await clock.advance(300_000)
-    expect([first.standing(), second.standing()]).toEqual([{ kind: 'held' }, TAKEN_BY_A])
+    expect([first.status(), second.status()]).toEqual([{ kind: 'held' }, TAKEN_BY_A])
   })
 
   it('goes to one of those that want it at the same moment', async () => {
     const { clock, a, b } = await two()
     const leases = [leaseOf(clock, a), leaseOf(clock, b)]
-    await Promise.all(leases.map(lease => lease.want()))
+    await Promise.all(leases.map(lease => lease.acquire()))
     await clock.advance(10)
-    expect(leases.map(lease => lease.standing().kind).toSorted()).toEqual(['held', 'taken'])
+    expect(leases.map(lease => lease.status().kind).toSorted()).toEqual(['held', 'taken'])
   })
 
   it('goes to the next at once when it is given back', async () => {
     const { clock, a, b } = await two()
     const [first, second] = [leaseOf(clock, a), leaseOf(clock, b)]
-    await first.want()
-    await second.want()
+    await first.acquire()
+    await second.acquire()
     await first.release()
     await clock.advance(0)
-    expect(second.standing()).toEqual({ kind: 'held' })
+    expect(second.status()).toEqual({ kind: 'held' })
   })
 
   it('goes to the next within its time when its holder says nothing more', async () => {
     const { clock, a, b } = await two()
     const killed = createFakeClock(clock.now())
     const [first, second] = [leaseOf(killed, a), leaseOf(clock, b)]
-    await first.want()
-    await second.want()
+    await first.acquire()
+    await second.acquire()
     await clock.advance(29_999)
-    expect(second.standing()).toEqual(TAKEN_BY_A)
+    expect(second.status()).toEqual(TAKEN_BY_A)
     await clock.advance(1)
-    expect(second.standing()).toEqual({ kind: 'held' })
+    expect(second.status()).toEqual({ kind: 'held' })
   })
 
   it('goes at once to whoever has the data folder of one that is gone', async () => {
     const { clock, a, b } = await two()
-    await leaseOf(createFakeClock(clock.now()), a, { folder: 'f' }).want()
+    await leaseOf(createFakeClock(clock.now()), a, { folder: 'f' }).acquire()
     const after = leaseOf(clock, b, { folder: 'f' })
-    await after.want()
-    expect(after.standing()).toEqual({ kind: 'held' })
+    await after.acquire()
+    expect(after.status()).toEqual({ kind: 'held' })
   })
 
   it('is not taken by one that only looks, which sees it come and go', async () => {
     const { clock, a, b } = await two()
     const [first, second] = [leaseOf(clock, a), leaseOf(clock, b)]
     const seen: string[] = []
-    second.onChange(() => seen.push(second.standing().kind))
+    second.onChange(() => seen.push(second.status().kind))
     await second.look()
-    await first.want()
+    await first.acquire()
     await clock.advance(0)
     await first.release()
     await clock.advance(0)
@@ -101,29 +101,29 @@ describe('a lease', () => {
       },
     }
     const [first, second] = [leaseOf(clock, a, { store: cut }), leaseOf(clock, b)]
-    await first.want()
-    await second.want()
+    await first.acquire()
+    await second.acquire()
     isCut = true
     await clock.advance(20_000)
-    expect([first.standing().kind, second.standing().kind]).toEqual(['unknown', 'taken'])
+    expect([first.status().kind, second.status().kind]).toEqual(['unknown', 'taken'])
     await clock.advance(10_000)
-    expect(second.standing().kind).toBe('held')
+    expect(second.status().kind).toBe('held')
     isCut = false
     await clock.advance(10_000)
-    expect(first.standing()).toMatchObject({ kind: 'taken', by: { holder: 'b' } })
+    expect(first.status()).toMatchObject({ kind: 'taken', by: { holder: 'b' } })
   })
 
   it('is over for a holder that was stopped, before it gets to anything else', async () => {
     const { clock, a } = await two()
     let stoppedMs = 0
     const first = leaseOf({ ...clock, now: () => clock.now() + stoppedMs }, a)
-    await first.want()
-    expect(first.standing()).toEqual({ kind: 'held' })
+    await first.acquire()
+    expect(first.status()).toEqual({ kind: 'held' })
     // Its timers have not had their turn yet.
     stoppedMs = 20_000
-    expect(first.standing()).toEqual({ kind: 'unknown' })
-    await first.want()
-    expect(first.standing()).toEqual({ kind: 'held' })
+    expect(first.status()).toEqual({ kind: 'unknown' })
+    await first.acquire()
+    expect(first.status()).toEqual({ kind: 'held' })
   })
 
   it('is not begun with by one that was stopped while it took it', async () => {
@@ -139,8 +139,8 @@ describe('a lease', () => {
     }
     const first = leaseOf({ ...clock, now: () => clock.now() + stoppedMs }, a, { store: slow })
     const seen: string[] = []
-    first.onChange(() => seen.push(first.standing().kind))
-    await first.want()
+    first.onChange(() => seen.push(first.status().kind))
+    await first.acquire()
     expect(seen).toEqual([])
     await clock.advance(1)
     expect(seen).toEqual(['held'])
@@ -156,9 +156,9 @@ describe('a lease', () => {
       leaseOf(clock, a),
       leaseOf({ ...clock, now: () => clock.now() + aheadMs }, b, { time: { align } }),
     ]
-    await first.want()
-    await second.want()
-    expect([first.standing(), second.standing()]).toEqual([{ kind: 'held' }, TAKEN_BY_A])
+    await first.acquire()
+    await second.acquire()
+    expect([first.status(), second.status()]).toEqual([{ kind: 'held' }, TAKEN_BY_A])
   })
 
   it('goes from one to the next in a process without being given back, and is with the last of them', async () => {
@@ -167,15 +167,15 @@ describe('a lease', () => {
     const place = async () => a && { store: a.store, news: a.news, self }
     const leases = createLeases({ clock, log: silentLog, leaseMs: 30_000, place })
     const [old, replaced] = [leases.of('upstream printer'), leases.of('upstream printer')]
-    await old.want()
+    await old.acquire()
     const seen: string[] = []
-    replaced.onChange(() => seen.push(replaced.standing().kind))
-    const wanted = replaced.want()
-    expect(replaced.standing()).toEqual({ kind: 'inUse' })
+    replaced.onChange(() => seen.push(replaced.status().kind))
+    const wanted = replaced.acquire()
+    expect(replaced.status()).toEqual({ kind: 'inUse' })
     await old.release()
     await old.release()
     await wanted
-    expect([replaced.standing(), seen]).toEqual([{ kind: 'held' }, ['held']])
+    expect([replaced.status(), seen]).toEqual([{ kind: 'held' }, ['held']])
     expect(await b?.store.count('leases')).toBe(1)
     await replaced.release()
     expect(await b?.store.count('leases')).toBe(0)
@@ -186,14 +186,14 @@ describe('a lease', () => {
     const place = async () => a && { store: a.store, news: a.news, self: { id: 'a', host: 'here', folder: 'a' } }
     const leases = createLeases({ clock, log: silentLog, leaseMs: 30_000, place })
     const [first, second, third] = [leases.of('printer'), leases.of('printer'), leases.of('printer')]
-    const wanted = second.want()
+    const wanted = second.acquire()
     await second.release()
     await wanted
     await first.release()
     await clock.advance(0)
-    expect([third.standing().kind, await a?.store.count('leases')]).toEqual(['unknown', 0])
-    await third.want()
-    expect([second.standing().kind, third.standing().kind]).toEqual(['unknown', 'held'])
+    expect([third.status().kind, await a?.store.count('leases')]).toEqual(['unknown', 0])
+    await third.acquire()
+    expect([second.status().kind, third.status().kind]).toEqual(['unknown', 'held'])
   })
 
   it('is always held where nobody shares the store', async () => {
@@ -204,7 +204,7 @@ describe('a lease', () => {
       place: async () => undefined,
     })
     const lease = alone.of('upstream printer')
-    await lease.want()
-    expect(lease.standing()).toEqual({ kind: 'held' })
+    await lease.acquire()
+    expect(lease.status()).toEqual({ kind: 'held' })
   })
 })

@@ -7,11 +7,11 @@ import { insert, remove, update, type Write } from './write.ts'
 /** Something that at most one of the processes on a store runs at a time. */
 export interface Lease {
   /** Takes the lease as soon as it is free, now or later. Resolves when its holder is known. */
-  want(): Promise<void>
+  acquire(): Promise<void>
   /** Finds out who has it, and leaves it there. */
   look(): Promise<void>
   /** As of the last look, and held for no longer than its time. */
-  standing(): LeaseStatus
+  status(): LeaseStatus
   /** Calls back whenever the holder changes. */
   onChange(listener: () => void): Cancel
   /** Releases it permanently. */
@@ -24,7 +24,7 @@ export type LeaseStatus =
   | { readonly kind: 'taken'; readonly by: Pick<LeaseRow, 'holder' | 'host'> }
 
 /** Where leases are kept, and for whom. */
-export interface LeasePlace {
+export interface LeaseStore {
   readonly store: Store
   readonly news: StoreNews
   /** What they are judged by; the clock alone when absent. */
@@ -40,7 +40,7 @@ interface LeaseDeps {
   /** How long a lease lasts that is not renewed. */
   readonly leaseMs: number
   /** Nowhere when this process has the store for itself: then everything is its own. */
-  place(): Promise<LeasePlace | undefined>
+  place(): Promise<LeaseStore | undefined>
 }
 
 const FREE: LeaseStatus = { kind: 'free' }
@@ -57,7 +57,7 @@ function createLease(deps: LeaseDeps): Lease {
   let cancelLook: Cancel = () => {}
   let cancelEnd: Cancel = () => {}
   let stopHearing: Cancel = () => {}
-  let placed: LeasePlace | undefined
+  let placed: LeaseStore | undefined
   const now = () => Math.round(clock.now())
 
   function stand(next: LeaseStatus): void {
@@ -104,7 +104,7 @@ function createLease(deps: LeaseDeps): Lease {
     held(at)
   }
 
-  async function open(): Promise<LeasePlace | undefined> {
+  async function open(): Promise<LeaseStore | undefined> {
     if (placed) return placed
     placed = await deps.place()
     if (placed && !isOver)
@@ -118,7 +118,7 @@ function createLease(deps: LeaseDeps): Lease {
   const isAmong = (ids: readonly string[] | 'any') => ids === 'any' || ids.includes(id)
 
   /** Earlier holders of this folder are gone; a later holder of the same process is not. */
-  function isFree(row: LeaseRow, { self }: LeasePlace): boolean {
+  function isFree(row: LeaseRow, { self }: LeaseStore): boolean {
     if (row.holder === self.id || row.leaseUntil <= now()) return true
     return row.folder === self.folder && !wasHeld
   }
@@ -129,7 +129,7 @@ function createLease(deps: LeaseDeps): Lease {
     lookIn(leaseUntil - now())
   }
 
-  function takeWrite(row: LeaseRow | undefined, { self }: LeasePlace, leaseUntil: number): Write {
+  function takeWrite(row: LeaseRow | undefined, { self }: LeaseStore, leaseUntil: number): Write {
     const { id: holder, host, folder } = self
     if (!row) return insert('leases', { id, workspace: 'default', holder, host, folder, leaseUntil })
     const where = { id, holder: row.holder, leaseUntil: row.leaseUntil }
@@ -155,12 +155,12 @@ function createLease(deps: LeaseDeps): Lease {
   }
 
   return {
-    want() {
+    acquire() {
       isWanted = true
       return current().kind === 'held' ? Promise.resolve() : look()
     },
     look,
-    standing: current,
+    status: current,
     onChange(listener) {
       listeners.add(listener)
       return () => void listeners.delete(listener)
@@ -232,10 +232,10 @@ function inTurn({ lease, users }: Queue, onLast: () => void): Lease {
   if (isFirst()) begin()
 
   return {
-    want: () => turn.then(() => (isOver() ? undefined : lease.want())),
+    acquire: () => turn.then(() => (isOver() ? undefined : lease.acquire())),
     look: lease.look,
-    standing() {
-      const standing = lease.standing()
+    status() {
+      const standing = lease.status()
       if (isFirst() || standing.kind !== 'held') return standing
       return isOver() ? UNKNOWN : IN_USE
     },
@@ -270,7 +270,7 @@ interface Holding {
 }
 
 /** Does something that no other process on the store does at the same time, and gives the lease back. */
-export async function whileHeld<T>(lease: Lease, holding: Holding, work: () => Promise<T>): Promise<T> {
+export async function withLease<T>(lease: Lease, holding: Holding, work: () => Promise<T>): Promise<T> {
   try {
     await held(lease, holding)
     return await work()
@@ -286,9 +286,9 @@ function held(lease: Lease, { clock, withinMs, late }: Holding): Promise<void> {
       stop()
       settle()
     }
-    const look = () => lease.standing().kind === 'held' && end(resolve)
+    const look = () => lease.status().kind === 'held' && end(resolve)
     const cancel = clock.after(withinMs, () => end(() => reject(late())))
     const stop = lease.onChange(look)
-    void lease.want().then(look)
+    void lease.acquire().then(look)
   })
 }

@@ -22,7 +22,7 @@ export interface NewsListener {
 export interface StoreNews {
   listen(listener: NewsListener): () => void
   /** Whether news are heard now. */
-  isHeard(): boolean
+  isConnected(): boolean
 }
 
 /** The rows a commit changes in a way that another process may wait for. */
@@ -31,11 +31,11 @@ export function newsOf(writes: readonly Write[]): readonly ChangedRows[] {
   for (const write of writes) {
     if (isNews(write)) rows.push({ table: write.table, ids: idsOf(write) })
   }
-  return mergeNews(rows)
+  return mergeChanges(rows)
 }
 
 /** One entry for each table, each row once. */
-export function mergeNews(rows: readonly ChangedRows[]): readonly ChangedRows[] {
+export function mergeChanges(rows: readonly ChangedRows[]): readonly ChangedRows[] {
   if (rows.length < 2) return rows
   const byTable = new Map<Table, Set<string> | 'any'>()
   for (const { table, ids } of rows) {

@@ -6,7 +6,7 @@ import { createMemoryStore } from '../../testing/memory-store.ts'
 import { sharedStorages } from '../../testing/shared-storage.ts'
 import { createNodes, insert, update } from './index.ts'
 
-const NO_NEWS = { listen: () => () => {}, isHeard: () => true }
+const NO_NEWS = { listen: () => () => {}, isConnected: () => true }
 
 function node(id: string, more: { folder?: string } = {}) {
   const self = { id, host: 'here', folder: id, version: '0.0.0', ...more }
@@ -20,10 +20,10 @@ describe('the processes that share a store', () => {
   it('know of each other as they come and go', async () => {
     const clock = createFakeClock()
     const [first, second] = await sharedStorages(['a', 'b'], { clock })
-    expect([first?.nodes.isAlone(), first?.nodes.isEldest(), second?.nodes.isEldest()]).toEqual([false, true, false])
+    expect([first?.nodes.isAlone(), first?.nodes.isOldest(), second?.nodes.isOldest()]).toEqual([false, true, false])
     await first?.nodes.leave()
     await clock.advance(0)
-    expect([second?.nodes.isAlone(), second?.nodes.isEldest()]).toEqual([true, true])
+    expect([second?.nodes.isAlone(), second?.nodes.isOldest()]).toEqual([true, true])
   })
 
   it('count as running for as long as they say so, and as gone a lease later', async () => {
@@ -40,7 +40,7 @@ describe('the processes that share a store', () => {
     expect([await names(lives), gone]).toEqual([['a', 'b'], 0])
     await clock.advance(10_001)
     expect([await names(lives), lives.isAlone(), gone > 0]).toEqual([['a'], true, true])
-    await lives.forgetGone(clock.now())
+    await lives.removeGone(clock.now())
     expect(await store.count('nodes')).toBe(1)
   })
 
@@ -93,7 +93,7 @@ describe('the processes that share a store', () => {
     const before = told
     await clock.advance(10_000)
     expect(told).toBe(before + 1)
-    await lives.forgetGone(clock.now())
+    await lives.removeGone(clock.now())
     await clock.advance(20_000)
     expect(told).toBe(before + 1)
   })
@@ -106,7 +106,7 @@ describe('the processes that share a store', () => {
     await clock.advance(29_000)
     const settledAt = clock.now()
     await clock.advance(2_000)
-    await lives.forgetGone(settledAt)
+    await lives.removeGone(settledAt)
     expect(await store.count('nodes')).toBe(2)
   })
 

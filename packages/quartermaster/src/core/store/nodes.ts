@@ -13,15 +13,15 @@ export interface Nodes {
   /** Makes this process one of them, and keeps it so. */
   join(): Promise<void>
   /** Where this one listens. */
-  tellUrl(url: string): Promise<void>
+  publishUrl(url: string): Promise<void>
   /** The running processes, the longest-running first. */
   running(): Promise<readonly NodeRow[]>
   /** Forgets those that were gone at that time. What they had in hand has to be settled before, and has been read since then. */
-  forgetGone(at: number): Promise<void>
+  removeGone(at: number): Promise<void>
   /** Whether no other was there at the last look, which is a third of a lease old at most. */
   isAlone(): boolean
   /** Whether this one has been there for longest, and so does what one is to do for all. */
-  isEldest(): boolean
+  isOldest(): boolean
   /** Looks again now. */
   look(): Promise<void>
   leave(): Promise<void>
@@ -131,11 +131,11 @@ export function createNodes({ store, clock, log, self, leaseMs, news, time, onGo
       known = await running()
       rest()
     },
-    async tellUrl(at) {
+    async publishUrl(at) {
       url = at
       await say()
     },
-    async forgetGone(at) {
+    async removeGone(at) {
       const gone = { leaseUntil: { atMost: Math.round(at) }, id: { not: self.id } }
       const before = { folder: self.folder, id: { not: self.id } }
       await store.commit([
@@ -144,7 +144,7 @@ export function createNodes({ store, clock, log, self, leaseMs, news, time, onGo
       ])
     },
     isAlone: () => known.every(({ id }) => id === self.id),
-    isEldest: () => known.length === 0 || known[0]?.id === self.id,
+    isOldest: () => known.length === 0 || known[0]?.id === self.id,
     async leave() {
       isLeaving = true
       stopHearing()

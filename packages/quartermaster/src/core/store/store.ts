@@ -50,7 +50,7 @@ export interface Store {
 }
 
 /** Where a sealed text belongs. It opens nowhere else. */
-export interface SealedPlace {
+export interface SealContext {
   readonly table: Table
   /** The row's id. */
   readonly id: string
@@ -59,9 +59,9 @@ export interface SealedPlace {
 
 /** Makes texts unreadable without the key. */
 export interface Sealer {
-  seal(text: string, place: SealedPlace): string
+  seal(text: string, place: SealContext): string
   /** Throws when the text was changed, moved, or sealed with a key that is not here. */
-  open(sealed: string, place: SealedPlace): string
+  open(sealed: string, place: SealContext): string
 }
 
 /** Which memories may be found: those of these scopes, up to a slot. */
@@ -74,7 +74,7 @@ export interface WordScope {
 }
 
 /** A word that is looked for, as the words of a row are written. */
-export interface WantedWord {
+export interface WordLimit {
   readonly word: string
   /** How many rows with it are looked at; the newest. */
   readonly most: number
@@ -85,7 +85,7 @@ export interface WordSearch {
   /** How many rows have this word; `most` when there are more. */
   count(word: string, scope: WordScope & { readonly most: number }): Promise<number>
   /** For each of these words the slots of the newest rows that have it, the newest first. */
-  newest(words: readonly WantedWord[], scope: WordScope): Promise<readonly (readonly number[])[]>
+  newest(words: readonly WordLimit[], scope: WordScope): Promise<readonly (readonly number[])[]>
 }
 
 /** As many as one question to the store may answer. */

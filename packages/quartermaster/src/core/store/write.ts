@@ -31,14 +31,14 @@ export interface Insert<T extends Table> extends Guarded<T> {
   readonly kind: 'insert'
   readonly row: NewRow<T>
   /** A column whose value is found out inside the commit, whatever the row says. */
-  readonly found?: FoundNumber
+  readonly found?: ComputedNumber
 }
 
 /**
  * A number that only the commit knows. `next` is one more than the highest among the rows of the table that share these columns
  * with the new one, and 1 when there are none; `copy` is what a row of another table has there, which may be of the same commit.
  */
-export type FoundNumber =
+export type ComputedNumber =
   | { readonly by: 'next'; readonly column: string; readonly within: readonly string[] }
   | { readonly by: 'copy'; readonly column: string; readonly from: Table; readonly id: string }
 

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { Clock, Ids } from '../kernel/index.ts'
 import type { StorageAccess } from '../operations/index.ts'
-import { insert, remove, type SealedPlace, update } from '../store/index.ts'
+import { insert, remove, type SealContext, update } from '../store/index.ts'
 
 /** The tokens of a person who signed in at an upstream. */
 export const UpstreamLogin = z.object({
@@ -274,7 +274,7 @@ function isAt(upstream: string, name: string): boolean {
   return name === shared || name.startsWith(`${shared}:`)
 }
 
-function sealedPlace(id: string): SealedPlace {
+function sealedPlace(id: string): SealContext {
   return { table: 'secrets', id, column: 'sealed' }
 }
 

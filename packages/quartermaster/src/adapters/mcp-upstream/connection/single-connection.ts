@@ -30,13 +30,13 @@ export function createSingleConnection(deps: SingleConnectionDeps): Connection {
   const waiters = new Set<() => void>()
   const stopFollowing = lease.onChange(() => {
     since = clock.now()
-    if (lease.standing().kind !== 'held') end('Another node runs it now.')
+    if (lease.status().kind !== 'held') end('Another node runs it now.')
     else if (isStarted) current()?.start()
     onChange()
   })
 
   function current(): Connection | undefined {
-    if (stopped !== undefined || ending || lease.standing().kind !== 'held') return undefined
+    if (stopped !== undefined || ending || lease.status().kind !== 'held') return undefined
     inner ??= create()
     return inner
   }
@@ -63,7 +63,7 @@ export function createSingleConnection(deps: SingleConnectionDeps): Connection {
   function want(): void {
     isStarted = true
     // Waiting callers check the result.
-    void lease.want()
+    void lease.acquire()
   }
 
   function state(): ConnectionState {
@@ -74,7 +74,7 @@ export function createSingleConnection(deps: SingleConnectionDeps): Connection {
 
   async function taken({ budgetMs, signal }: TakeOptions): Promise<Connection> {
     if (stopped === undefined)
-      await within(Promise.all([lease.want(), ending]), { clock, ms: budgetMs, signal, waiters })
+      await within(Promise.all([lease.acquire(), ending]), { clock, ms: budgetMs, signal, waiters })
     throwIfCancelled(signal)
     const found = current()
     if (found) return found
@@ -112,7 +112,7 @@ export function createSingleConnection(deps: SingleConnectionDeps): Connection {
       return found.take({ ...options, budgetMs })
     },
     async look(signal, options) {
-      if (!inner && lease.standing().kind === 'unknown') await lease.look()
+      if (!inner && lease.status().kind === 'unknown') await lease.look()
       const found = current()
       if (found) return found.look(signal, options)
       return probeResultOf(state(), clock.now())
@@ -159,7 +159,7 @@ function absence(
   lease: Lease,
   { isAnnounced, isStarted, isEnding }: Absence,
 ): Pick<ConnectionState, 'kind' | 'reason' | 'isAnnounced'> {
-  const standing = lease.standing()
+  const standing = lease.status()
   if (standing.kind === 'taken') {
     const { host, holder } = standing.by
     return { kind: 'elsewhere', reason: `It runs on one node at a time, and now on "${host}" (${holder}).` }

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { HttpUpstream } from '../../../contracts/index.ts'
 import type { Clock } from '../../../core/kernel/index.ts'
-import { type Leases, whileHeld } from '../../../core/store/index.ts'
+import { type Leases, withLease } from '../../../core/store/index.ts'
 import type { KeptLogin, LoginOwner, UpstreamCredentialStore, UpstreamLogin } from '../../../core/upstreams/index.ts'
 import type { Resolve } from '../../http-client/index.ts'
 import { pause } from '../peer/abort.ts'
@@ -87,7 +87,7 @@ export function createRenewals({ credentials, leases, clock, resolve }: Renewals
   /** Once for all processes on the store, too: the second finds what the first has got. */
   async function renewAlone({ owner, upstream, login }: Renewable) {
     const late = () => notRenewed(login, 'another process has been at it for too long.')
-    return whileHeld(leases.of(`login ${keyOf(owner)}`), { clock, withinMs: OTHERS_MS, late }, async () => {
+    return withLease(leases.of(`login ${keyOf(owner)}`), { clock, withinMs: OTHERS_MS, late }, async () => {
       const now = await rereadOf(owner, upstream)
       const isSame = now?.accessToken === login.accessToken && now.refreshToken === login.refreshToken
       return isSame ? renewNow({ owner, upstream, login: now }) : now

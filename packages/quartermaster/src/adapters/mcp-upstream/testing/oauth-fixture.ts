@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { HttpUpstream } from '../../../contracts/index.ts'
 import type { Clock } from '../../../core/kernel/index.ts'
 import type { StorageAccess } from '../../../core/operations/index.ts'
-import { createLeases, type LeasePlace } from '../../../core/store/index.ts'
+import { createLeases, type LeaseStore } from '../../../core/store/index.ts'
 import { createUpstreamCredentials } from '../../../core/upstreams/credentials.ts'
 import { createFakeClock, type FakeClock } from '../../../testing/fake-clock.ts'
 import { memoryStorage } from '../../../testing/memory-store.ts'
@@ -160,7 +160,7 @@ export const OWNER = { upstream: 'tracker' }
 /** Where tokens come from in one process, and what it shares with others on the same store, if there are any. */
 export function authOn(
   storage: StorageAccess,
-  { clock, place, resolve }: { clock: Clock; place?: LeasePlace | undefined; resolve?: Resolve | undefined },
+  { clock, place, resolve }: { clock: Clock; place?: LeaseStore | undefined; resolve?: Resolve | undefined },
 ): UpstreamAuth {
   const ids = createIds()
   const leases = createLeases({ clock, log: silentLog, leaseMs: 30_000, place: async () => place })

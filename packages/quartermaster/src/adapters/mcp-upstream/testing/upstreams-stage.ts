@@ -3,7 +3,7 @@ import { UpstreamConfig } from '../../../contracts/index.ts'
 import type { SourceUnit } from '../../../core/catalogue/index.ts'
 import type { Clock } from '../../../core/kernel/index.ts'
 import type { StorageAccess } from '../../../core/operations/index.ts'
-import { createLeases, type LeasePlace } from '../../../core/store/index.ts'
+import { createLeases, type LeaseStore } from '../../../core/store/index.ts'
 import {
   createPinBook,
   createScanner,
@@ -29,7 +29,7 @@ export const entry = (options: Record<string, unknown> = {}, ...flags: string[])
 interface Situation {
   readonly storage?: StorageAccess
   /** Where leases are kept. */
-  readonly at?: LeasePlace | undefined
+  readonly at?: LeaseStore | undefined
   readonly leaseClock?: Clock
   readonly which?: StartChoice | 'none'
   /** How long one that fell counts as recovering. */

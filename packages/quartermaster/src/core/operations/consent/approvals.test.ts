@@ -42,7 +42,7 @@ async function waiting() {
   })
   const deadline = createDeadline({ clock, ms: Number.POSITIVE_INFINITY, parent: undefined, what: 'It' })
   const record = { id: 'op_1' } as OperationRecord
-  const next = approvals.next({ record, asks: [], deadline, budgetMs: 600_000 })
+  const next = approvals.waitForAnswer({ record, asks: [], deadline, budgetMs: 600_000 })
   await clock.breathe()
   return { approvals, clock, emitter, deadline, next, timers }
 }
@@ -52,7 +52,7 @@ const HURRY_MS = 20_000
 describe('a caller that waits for a person', () => {
   it('waits for less when it is hurried, and for no longer', async () => {
     const one = await waiting()
-    one.approvals.hurry('op_1', HURRY_MS)
+    one.approvals.limitWait('op_1', HURRY_MS)
     await one.clock.advance(HURRY_MS)
     expect(await one.next).toBeUndefined()
     expect(one.timers.size).toBe(0)
@@ -68,7 +68,7 @@ describe('a caller that waits for a person', () => {
     }
     await (how === 'gave up' ? failureOf(one.next) : one.next)
     // The client closes the question that it was asked beside, which is nobody's any more.
-    one.approvals.hurry('op_1', HURRY_MS)
+    one.approvals.limitWait('op_1', HURRY_MS)
     expect(one.timers.size).toBe(0)
     expect(one.approvals.isHeld('op_1')).toBe(true)
   })

@@ -45,19 +45,22 @@ export interface Approvals {
    * Asks again about a queued operation that is not allowed any more, as long as it may wait at all; the earlier answer goes to
    * the audit. Another process may have changed the operation meanwhile: then nothing is asked.
    */
-  askAgain(row: OperationRow, asks: readonly ConsentAsk[]): Promise<void>
+  reopen(row: OperationRow, asks: readonly ConsentAsk[]): Promise<void>
   /**
    * The state of the operation when it no longer waits, or nothing when the caller's patience is over. Rejects with the
    * deadline. The operation is held from then on, however this ends, until its caller leaves it: an operation that is being
    * cancelled must not be run meanwhile.
    */
-  next(call: UnallowedCall): Promise<OperationState | undefined>
+  waitForAnswer(call: UnallowedCall): Promise<OperationState | undefined>
   /** Limits how long the caller waits from now on, where it would wait longer. */
-  hurry(id: string, budgetMs: number): void
+  limitWait(id: string, budgetMs: number): void
   /** Takes an allowed operation for a caller who still waits; nothing when another process was faster. */
-  take(id: string, allowed: Extract<ConsentDecision, { kind: 'allowed' }>): Promise<OperationSnapshot | undefined>
+  leaseAllowed(
+    id: string,
+    allowed: Extract<ConsentDecision, { kind: 'allowed' }>,
+  ): Promise<OperationSnapshot | undefined>
   /** The caller does not wait for it any more, and takes nothing. */
-  leave(id: string): void
+  release(id: string): void
   /** The result is received here until this is called. */
   hold(id: string): () => void
   /** Whether a caller waits for it here: then it is left to that, to run and to hear of. */
@@ -142,7 +145,7 @@ export function createApprovals(deps: ApprovalsDeps): Approvals {
   }
 
   return {
-    async askAgain(row, asks) {
+    async reopen(row, asks) {
       const { store } = await storage.open()
       const { id, tool, organisation, callerName: agent } = row
       const now = Math.round(clock.now())
@@ -187,11 +190,11 @@ export function createApprovals(deps: ApprovalsDeps): Approvals {
         emitter.emit('approval.opened', { id, tool, organisation, agent })
       return begun
     },
-    next: ({ record: { id }, deadline, budgetMs }) => waitFor(id, budgetMs, deadline),
-    hurry(id, budgetMs) {
+    waitForAnswer: ({ record: { id }, deadline, budgetMs }) => waitFor(id, budgetMs, deadline),
+    limitWait(id, budgetMs) {
       held.get(id)?.limit(budgetMs)
     },
-    async take(id, { grants }) {
+    async leaseAllowed(id, { grants }) {
       const { store } = await storage.open()
       const row = await store.get('operations', id)
       if (row?.state !== 'queued') return undefined
@@ -202,7 +205,7 @@ export function createApprovals(deps: ApprovalsDeps): Approvals {
       emitter.emit('operation.changed', lease.change)
       return { ...row, ...lease.after } satisfies OperationRow
     },
-    leave: id => void held.delete(id),
+    release: id => void held.delete(id),
     hold(id) {
       if (held.has(id)) return () => {}
       held.set(id, NO_CALLER)

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { clientQuestion } from './consent-gate.ts'
+import { clientQuestion } from './consent-decision.ts'
 
 it('shows a person in front of a client what a terminal shows but where it leads: all spaces, and nothing hidden', () => {
   const ask = {

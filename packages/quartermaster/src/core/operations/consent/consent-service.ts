@@ -12,25 +12,25 @@ import type { Clock, Emitter, Ids, Log } from '../../kernel/index.ts'
 import { insert, type Store, update, type Where } from '../../store/index.ts'
 import { auditRow } from '../record/audit.ts'
 import { openArguments } from '../record/operation-row.ts'
-import { endTerms, LEFT_TO_OTHERS_MS, type StorageAccess, type WhereAwaited } from '../record/operation-storage.ts'
+import { endTerms, OTHER_PROCESS_MS, type StorageAccess, type WhereAwaited } from '../record/operation-storage.ts'
 import { type Ended, ended, queued, type Step } from '../record/transitions.ts'
 import type { FailureVerifier } from '../record/verify-after-failure.ts'
 import { auditOfAnswer, auditOfRevocation } from './approvals.ts'
 import { type Answerer, byWhom } from './consent-decision.ts'
-import { type ConsentAnswer, type GivenAnswer, grantsFor, liveGrants, refuseUnfit, unfit } from './grants.ts'
+import { answerRefused, type ConsentAnswer, type GivenAnswer, grantsFor, liveGrants, validateAnswer } from './grants.ts'
 import {
-  answeredAlready,
+  alreadyAnswered,
+  closeRequest,
   type Definitions,
   decidedRequests,
   equalRequests,
   findRequest,
-  listed,
+  groupEqual,
+  limitPerAgent,
   openRequests,
+  requestStatus,
+  requestVoid,
   type SharedRequest,
-  shared,
-  voidAnswer,
-  voided,
-  worthOf,
 } from './requests.ts'
 
 export type { Answerer, ConsentAnswer }
@@ -83,13 +83,13 @@ interface ConsentServiceDeps extends AnsweringDeps {
 const MOST_GRANTS = 1_000
 
 export function createConsentServices(deps: ConsentServiceDeps): ConsentServices {
-  const answering = createAnswering(deps)
+  const answering = createAnswerHandler(deps)
   return organisation => createConsentService(organisation, { ...deps, answering })
 }
 
 function createConsentService(
   organisation: string,
-  deps: ConsentServiceDeps & { answering: Answering },
+  deps: ConsentServiceDeps & { answering: AnswerHandler },
 ): ConsentService {
   const { storage, clock, ids, emitter, catalogue, answering } = deps
 
@@ -117,7 +117,7 @@ function createConsentService(
       const whose = agent === undefined ? { organisation } : { organisation, workspace: agent }
       const open: ApprovalRow[] = []
       for await (const page of openRequests(store, whose)) open.push(...page)
-      return listed(shared(open))
+      return limitPerAgent(groupEqual(open))
     },
     async request(operationId) {
       const { store } = await storage.open()
@@ -192,7 +192,7 @@ async function toolsOf(store: Store, grants: readonly GrantRow[]): Promise<Reado
 }
 
 /** Makes answers count. */
-export interface Answering {
+export interface AnswerHandler {
   /** For the request, and for what else waits and is decided by it. Throws `REQUEST_REFUSED`. */
   take(store: Store, given: GivenAnswer): Promise<void>
 }
@@ -209,13 +209,13 @@ export interface AnsweringDeps {
   readonly settings: Pick<Settings, 'grantHours' | 'operationDays' | 'retryMaxAgeMinutes'>
 }
 
-export function createAnswering(deps: AnsweringDeps): Answering {
+export function createAnswerHandler(deps: AnsweringDeps): AnswerHandler {
   const { clock, ids, emitter, failureVerifier, catalogue, log, settings } = deps
 
   function dueTerms(row: OperationRow, now: number) {
     const expiresAt = now + settings.retryMaxAgeMinutes * 60_000
     // A caller that waits in another process is to run it there.
-    const dueAt = deps.whereAwaited(row, now) === 'elsewhere' ? now + LEFT_TO_OTHERS_MS : now
+    const dueAt = deps.whereAwaited(row, now) === 'elsewhere' ? now + OTHER_PROCESS_MS : now
     return { dueAt, expiresAt }
   }
 
@@ -240,17 +240,17 @@ export function createAnswering(deps: AnsweringDeps): Answering {
 
   /** What waits for something else than would be run now gets no answer. A run finds that out as well, and ends it. */
   async function refuseVoid(store: Store, request: ApprovalRow, { lasting }: ConsentAnswer): Promise<void> {
-    const worth = worthOf(request, catalogue)
+    const worth = requestStatus(request, catalogue)
     if (worth === 'unseen' && lasting !== 'once')
-      throw unfit(request, `"${request.tool}" is not there now. Until it is, answer for this call only.`)
+      throw answerRefused(request, `"${request.tool}" is not there now. Until it is, answer for this call only.`)
     if (worth === 'sound' || worth === 'unseen') return
     const now = Math.round(clock.now())
     const row = await waiting(store, request)
-    const { writes, change } = voided(row, dueTerms(row, now), now)
+    const { writes, change } = closeRequest(row, dueTerms(row, now), now)
     const { committed } = await store.commit(writes)
-    if (!committed) throw answeredAlready(await findRequest(store, request.organisation, request.id))
+    if (!committed) throw alreadyAnswered(await findRequest(store, request.organisation, request.id))
     emitter.emit('operation.changed', change)
-    throw voidAnswer(request, worth)
+    throw requestVoid(request, worth)
   }
 
   /** Equal calls, or calls that a lasting answer covers. The answer is valid already; these can be answered one by one where this fails. */
@@ -288,7 +288,7 @@ export function createAnswering(deps: AnsweringDeps): Answering {
       ...writes,
       insert('audit', auditRow(ids.next('audit'), line)),
     ])
-    if (!committed) throw answeredAlready(await findRequest(store, request.organisation, request.id))
+    if (!committed) throw alreadyAnswered(await findRequest(store, request.organisation, request.id))
     const { id, tool, organisation, callerName: agent } = request
     emitter.emit('approval.answered', { id, tool, organisation, agent, state, by })
     emitter.emit('operation.changed', change)
@@ -297,8 +297,8 @@ export function createAnswering(deps: AnsweringDeps): Answering {
   return {
     async take(store, given) {
       const { request, answer } = given
-      if (request.state !== 'open') throw answeredAlready(request)
-      refuseUnfit(given, settings)
+      if (request.state !== 'open') throw alreadyAnswered(request)
+      validateAnswer(given, settings)
       await refuseVoid(store, request, answer)
       await answered(store, given, grantsFor(given, { now: Math.round(clock.now()), ids, settings }))
       await decideOthers(store, given)
@@ -309,7 +309,7 @@ export function createAnswering(deps: AnsweringDeps): Answering {
 async function waiting(store: Store, request: ApprovalRow): Promise<OperationRow> {
   const row = await store.get('operations', request.id)
   if (row?.state === 'waitingForApproval') return row
-  throw answeredAlready(request)
+  throw alreadyAnswered(request)
 }
 
 /** Another process or person was faster. */

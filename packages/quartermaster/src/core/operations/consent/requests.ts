@@ -29,7 +29,7 @@ export async function findRequest(store: Store, organisation: string, id: string
 }
 
 /** The error for an answer that comes second, or after the end. */
-export function answeredAlready({ id, state, answeredBy }: ApprovalRow): AppError {
+export function alreadyAnswered({ id, state, answeredBy }: ApprovalRow): AppError {
   const how = answeredBy === null ? 'It is over.' : `It was ${state} by ${answeredBy}.`
   return new AppError('REQUEST_REFUSED', `"${id}" is not waiting for an answer any more. ${how}`, {
     details: { operationId: id, state },
@@ -58,7 +58,7 @@ export async function* openRequests(
 export type SharedRequest = ApprovalRow & { readonly calls: number }
 
 /** Equal calls of one caller ask once: the oldest stands for all of them. */
-export function shared(requests: readonly ApprovalRow[]): SharedRequest[] {
+export function groupEqual(requests: readonly ApprovalRow[]): SharedRequest[] {
   const oldest = new Map<string, SharedRequest>()
   for (const request of requests) {
     const key = equalityKey(request)
@@ -85,7 +85,7 @@ function equalityKey(request: Asking): string {
 }
 
 /** As many of these as a list holds, oldest first: of each agent as many as of any other, so that none hides what another asks. */
-export function listed<R extends ApprovalRow>(requests: readonly R[], most = MOST_APPROVALS): readonly R[] {
+export function limitPerAgent<R extends ApprovalRow>(requests: readonly R[], most = MOST_APPROVALS): readonly R[] {
   if (requests.length <= most) return requests
   const asked = new Map<string, number>()
   const ranked = requests.map((request, place) => {
@@ -111,7 +111,7 @@ export async function* decidedRequests(
 ): AsyncGenerator<ApprovalRow> {
   for await (const page of openRequests(store, callerColumnsOf(answered))) {
     for (const request of page) {
-      if (worthOf(request, catalogue) !== 'sound') continue
+      if (requestStatus(request, catalogue) !== 'sound') continue
       if ((await decisionOn(store, request, now)) === KINDS[decision]) yield request
     }
   }
@@ -132,7 +132,7 @@ async function decisionOn(store: Store, request: ApprovalRow, now: number): Prom
  * Whether what a person is asked about is still what would be run. `unseen` where its tool is away and may come back as it was:
  * with a server that has not answered yet, for example.
  */
-type RequestWorth = 'sound' | 'changed' | 'gone' | 'unseen'
+type RequestStatus = 'sound' | 'changed' | 'gone' | 'unseen'
 
 export type Definitions = Pick<Catalogue, 'current' | 'problems'>
 
@@ -140,7 +140,7 @@ export type Definitions = Pick<Catalogue, 'current' | 'problems'>
 type Asked = Pick<ApprovalRow, 'definitionHash'> &
   Partial<Pick<ApprovalRow, 'asks'> & Pick<OperationRow, 'mutates' | 'retry' | 'parentId' | 'effects'>>
 
-export function worthOf(asked: Asked & Pick<ApprovalRow, 'tool'>, catalogue: Definitions): RequestWorth {
+export function requestStatus(asked: Asked & Pick<ApprovalRow, 'tool'>, catalogue: Definitions): RequestStatus {
   const { tool: name } = asked
   const generation = catalogue.current()
   const tool = generation.tools.get(name)
@@ -148,11 +148,11 @@ export function worthOf(asked: Asked & Pick<ApprovalRow, 'tool'>, catalogue: Def
   const mayReturn = [...generation.capabilities.values()].some(
     ({ unseen, leftOut }) => unseen !== undefined || leftOut.some(({ name: own, calledAs = own }) => calledAs === name),
   )
-  return mayReturn || mayStillCome(catalogue) ? 'unseen' : 'gone'
+  return mayReturn || mayStillLoad(catalogue) ? 'unseen' : 'gone'
 }
 
 /** Whether a tool that is missing may be in a source that is still being read, or in a file that cannot be read now. */
-export function mayStillCome(catalogue: Definitions): boolean {
+export function mayStillLoad(catalogue: Definitions): boolean {
   return catalogue.current().isPartial || catalogue.problems().some(({ severity }) => severity === 'error')
 }
 
@@ -170,7 +170,7 @@ export function isSameTool(asked: Asked, tool: Tool): boolean {
 }
 
 /** Closes the request of a call that can not be run any more. The call is due: its run ends it with the reason, and tells that. */
-export function voided(
+export function closeRequest(
   row: OperationRow,
   { dueAt, expiresAt }: { dueAt: number; expiresAt: number },
   now: number,
@@ -185,7 +185,7 @@ export function voided(
 }
 
 /** The error for an answer that would apply to something else. */
-export function voidAnswer({ id, tool }: Pick<ApprovalRow, 'id' | 'tool'>, worth: 'changed' | 'gone'): AppError {
+export function requestVoid({ id, tool }: Pick<ApprovalRow, 'id' | 'tool'>, worth: 'changed' | 'gone'): AppError {
   const why =
     worth === 'gone' ? `There is no tool "${tool}" any more.` : `"${tool}" has changed since it was asked for.`
   const message = `"${id}" is void: ${why} Nothing was allowed or denied, and it ends. A new call asks again.`

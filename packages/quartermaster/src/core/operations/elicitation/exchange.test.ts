@@ -3,8 +3,13 @@ import { createIds } from '../../../adapters/system/index.ts'
 import { type Answer, AppError, type Question } from '../../../contracts/index.ts'
 import { createFakeClock } from '../../../testing/fake-clock.ts'
 import { type CancelSignal, createCancellation } from '../../kernel/index.ts'
-import { createElicitation, type ElicitationContext } from './elicitation.ts'
-import { ANSWER_SECONDS, createElicitations, MOST_WAITING } from './elicitations.ts'
+import {
+  ANSWER_SECONDS,
+  createElicitation,
+  createElicitations,
+  type ElicitationContext,
+  MOST_WAITING,
+} from './elicitation.ts'
 
 const YES: Answer = { action: 'accept', content: { sure: true } }
 /** Nobody leaves. One for many who wait at the same time, so not an `AbortSignal`, which warns of more than ten. */

@@ -3,8 +3,12 @@ import { createIds } from '../../../adapters/system/index.ts'
 import { AppError } from '../../../contracts/index.ts'
 import { createFakeClock } from '../../../testing/fake-clock.ts'
 import { createCancellation } from '../../kernel/index.ts'
-import type { ElicitationContext } from '../elicitation/elicitation.ts'
-import { ANSWER_SECONDS, createElicitations, MOST_WAITING } from '../elicitation/elicitations.ts'
+import {
+  ANSWER_SECONDS,
+  createElicitations,
+  type ElicitationContext,
+  MOST_WAITING,
+} from '../elicitation/elicitation.ts'
 
 const BY = { owner: 'ada', holder: 'token' }
 const still = () => createCancellation().signal

@@ -25,15 +25,17 @@ import type { Idempotency } from '../record/idempotency.ts'
 import type { OperationLog } from '../record/operation-log.ts'
 import { recordOf } from '../record/operation-row.ts'
 import { mayBeDone } from '../record/verify-after-failure.ts'
-import { createOperationStarter, type OperationStarterDeps } from './begin-operation.ts'
-import type { CallRequest, Calls, ResumeRequest } from './call-request.ts'
-import type { CallState } from './call-state.ts'
+import {
+  createOperationStarter,
+  type OperationStarterDeps,
+  type ResumeFromRecordDeps,
+  resumeFromRecord,
+} from './begin-operation.ts'
+import { type CallRequest, type CallState, type Calls, type ResumeRequest } from './call-state.ts'
 import { awaitHealth, checkInput, digestOf, followForward, isReady, permit } from './check-call.ts'
 import { createDeadline, type Deadline } from './deadline.ts'
 import { type ExecuteDeps, execute } from './execute.ts'
-import { afterFailedCall, type FailedCallDeps, toReportableError } from './failed-call.ts'
-import { finish } from './finish.ts'
-import { type ResumeFromRecordDeps, resumeFromRecord } from './resume-from-record.ts'
+import { afterFailedCall, type FailedCallDeps, finish, toReportableError } from './finish.ts'
 
 export interface CallsDeps
   extends Omit<OperationStarterDeps & ResumeFromRecordDeps, 'idempotency'>,

@@ -3,7 +3,7 @@ import { type AgentSession, type Grant, suggestTool } from '../../agents/index.t
 import { notOffered, type Tool, type Validated } from '../../catalogue/index.ts'
 import { type Health, type Needing, stateInWords } from '../../health/index.ts'
 import { canonicalJson, type Digest, inputObject, sentence } from '../../kernel/index.ts'
-import type { CallRequest } from './call-request.ts'
+import type { CallRequest } from './call-state.ts'
 
 /**
  * A tool that is not granted does not exist for the caller, and both get the same answer. A granted tool that is held back is

@@ -10,25 +10,25 @@ import {
 import type { SchemaCompiler, Tool } from '../../catalogue/index.ts'
 import type { Clock, Log } from '../../kernel/index.ts'
 import type { Approvals, UnallowedCall } from '../consent/approvals.ts'
-import type { Consent } from '../consent/consent-decision.ts'
 import {
+  type Consent,
   type ConsentGate,
   clientAnswer,
   clientQuestion,
   consentDenied,
   consentRequired,
   mayAskClient,
-} from '../consent/consent-gate.ts'
+} from '../consent/consent-decision.ts'
 import type { ConsentServices } from '../consent/consent-service.ts'
 import { consentWrites } from '../consent/requests.ts'
-import { ANSWER_SECONDS } from '../elicitation/elicitations.ts'
+import { ANSWER_SECONDS } from '../elicitation/elicitation.ts'
 import type { Idempotency, KnownCall } from '../record/idempotency.ts'
 import type { OperationAdmin } from '../record/operation-admin.ts'
 import type { OperationLog, OperationRecord } from '../record/operation-log.ts'
 import type { OperationSnapshot } from '../record/operation-storage.ts'
 import { waitingAnswer } from '../record/running-calls.ts'
-import { namingOperation } from '../record/verify-after-failure.ts'
-import { askWhileWanted, canAnswer } from './ask-client.ts'
+import { withOperation } from '../record/verify-after-failure.ts'
+import { askWhileWanted, canAnswer } from './call-context.ts'
 import { type CallState, isDeliveredTo } from './call-state.ts'
 import type { Deadline } from './deadline.ts'
 
@@ -121,12 +121,12 @@ export function createConsentStep(deps: ConsentStepDeps): ConsentStep {
     const withdraw = asksClient ? askClient(pending, asks) : () => {}
     let answer: (() => CallAnswer) | undefined
     try {
-      answer = await afterAnswer(pending, await approvals.next(call))
+      answer = await afterAnswer(pending, await approvals.waitForAnswer(call))
     } catch (error) {
       return await interrupted(pending, error)
     } finally {
       withdraw()
-      approvals.leave(callState.operationId)
+      approvals.release(callState.operationId)
     }
     // Its own end, which may be an error, and is told as it is.
     return answer?.()
@@ -169,10 +169,10 @@ export function createConsentStep(deps: ConsentStepDeps): ConsentStep {
     const { operationId: id, depth } = callState
     try {
       const decision = await decide(pending)
-      const snapshot = decision.kind === 'allowed' ? await approvals.take(id, decision) : undefined
+      const snapshot = decision.kind === 'allowed' ? await approvals.leaseAllowed(id, decision) : undefined
       if (snapshot && decision.kind === 'allowed') return { snapshot, consent: decision.consent }
       // An operation that is not taken belongs to the queue, unless no caller could come back for it: then it is cancelled.
-      if (depth === 0) approvals.leave(id)
+      if (depth === 0) approvals.release(id)
       return undefined
     } catch (error) {
       if (error === deadline.reason()) throw error
@@ -253,7 +253,7 @@ export function createConsentStep(deps: ConsentStepDeps): ConsentStep {
     const question = clientQuestion({ operationId, tool: tool.name, asks, input: request.input })
     const asking = { request, subject: tool.name, compiler: deps.compiler, deadline }
     // Where the client's person does not decide, the call waits for the others like a call without such a client.
-    const waitForOthers = () => approvals.hurry(operationId, deps.settings.consentWaitSeconds * 1000)
+    const waitForOthers = () => approvals.limitWait(operationId, deps.settings.consentWaitSeconds * 1000)
     askWhileWanted(question, asking, { signal: over.signal })
       .then(async given => {
         const answer = clientAnswer(given)
@@ -286,7 +286,7 @@ function unallowed({ name: tool }: Tool): AppError {
 function cancelUnconfirmed({ name: tool }: Tool, id: string, cause: unknown): AppError {
   const message = `"${tool}" was cancelled, but may still run. Look before you call it again.`
   const failure = new AppError('OUTCOME_UNKNOWN', message, { cause, details: { tool } })
-  return namingOperation(failure, { id, hasEffects: false })
+  return withOperation(failure, { id, hasEffects: false })
 }
 
 /** What ends the caller's waiting and not the call. */

@@ -11,7 +11,7 @@ import {
 import { heldBackBy, type SchemaCompiler, type Tool } from '../../catalogue/index.ts'
 import type { Health } from '../../health/index.ts'
 import type { Clock, Log } from '../../kernel/index.ts'
-import { type ConsentGate, consentDenied, consentRequired, consentTakenBack } from '../consent/consent-gate.ts'
+import { type ConsentGate, consentDenied, consentRequired, consentRevoked } from '../consent/consent-decision.ts'
 import {
   concreteEffects,
   type EffectKinds,
@@ -108,8 +108,8 @@ async function refuseRevoked({ callState, tool, config, deadline }: ReadyCall, g
   if (decision.kind === 'allowed') return
   // What waited was allowed when it was leased. Where that has only run out it goes back to the queue, which has it asked for.
   const since = resumed?.updatedAt ?? Math.round(startedAt)
-  const isTakenBack = await deadline.race(gate.isTakenBack(call, decision.asks, since))
-  throw isTakenBack ? consentTakenBack(tool.name, resumed) : consentRequired(tool, decision.asks, digest)
+  const isTakenBack = await deadline.race(gate.isRevoked(call, decision.asks, since))
+  throw isTakenBack ? consentRevoked(tool.name, resumed) : consentRequired(tool, decision.asks, digest)
 }
 
 /** An operation whose last run was lost comes back once more, to be looked at and no more than that. */

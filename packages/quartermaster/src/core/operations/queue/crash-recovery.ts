@@ -11,7 +11,7 @@ import { auditOfRow, auditRow } from '../record/audit.ts'
 import { endTerms, expiryOf } from '../record/operation-storage.ts'
 import { type AfterFailure, afterFailure, type RetryTerms } from '../record/running-calls.ts'
 import { ended, isInDoubt, queued, type Step } from '../record/transitions.ts'
-import { namingOperation } from '../record/verify-after-failure.ts'
+import { withOperation } from '../record/verify-after-failure.ts'
 
 export interface RecoveryDeps {
   readonly store: Store
@@ -53,7 +53,7 @@ export async function recoverAfterCrash(deps: RecoveryDeps): Promise<RecoveredCa
     const running = rows.length > 0 ? await deps.running?.() : undefined
     const lost = rows.filter(({ leaseOwner }) => !running?.has(leaseOwner ?? ''))
     await runAll(lost, async row => {
-      const { writes, change } = lostStep(row, deps)
+      const { writes, change } = stepAfterLostRun(row, deps)
       const { committed } = await deps.store.commit(writes)
       // Another that starts at the same moment may be faster.
       if (!committed) return
@@ -74,7 +74,7 @@ function fateOf(state: OperationState): Exclude<keyof RecoveredCalls, 'orphans'>
 }
 
 /** The step for an operation whose run was lost, with its audit line. */
-export function lostStep(row: OperationRow, deps: Omit<RecoveryDeps, 'store' | 'onChange' | 'running'>): Step {
+export function stepAfterLostRun(row: OperationRow, deps: Omit<RecoveryDeps, 'store' | 'onChange' | 'running'>): Step {
   const { retry: policy, mutates, attempts } = row
   const failure = goneWhile(row)
   const now = Math.round(deps.clock.now())
@@ -126,7 +126,7 @@ function goneWhile({ id, tool, mutates, sealedEffects }: OperationRow): AppError
   if (!mutates) return new AppError('STOPPING', `${gone}. It changes nothing; call it again.`)
   const message = `${gone}, so it may have done its work. Look before you call it again.`
   const failure = new AppError('OUTCOME_UNKNOWN', message, { details: { tool } })
-  return namingOperation(failure, { id, hasEffects: sealedEffects !== null })
+  return withOperation(failure, { id, hasEffects: sealedEffects !== null })
 }
 
 interface OrphansDeps {

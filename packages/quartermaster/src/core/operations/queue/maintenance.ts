@@ -1,13 +1,13 @@
 import { AppError, type OperationRow, type Settings, type ToolResult } from '../../../contracts/index.ts'
 import { type Clock, type Emitter, type Ids, type Random } from '../../kernel/index.ts'
 import { insert, type Store, update } from '../../store/index.ts'
-import { voided } from '../consent/requests.ts'
+import { closeRequest } from '../consent/requests.ts'
 import { auditOfRow, auditRow } from '../record/audit.ts'
 import { endTerms, expiryOf } from '../record/operation-storage.ts'
 import { type RetryTerms } from '../record/running-calls.ts'
 import { type Ended, ended } from '../record/transitions.ts'
 import { type FailureVerifier } from '../record/verify-after-failure.ts'
-import { lostStep, runAll } from './crash-recovery.ts'
+import { runAll, stepAfterLostRun } from './crash-recovery.ts'
 
 /** Looks after what waits and is not due: what has become too old, what others left, and what can go on again. */
 interface Maintenance {
@@ -75,7 +75,7 @@ export function createMaintenance(deps: MaintenanceDeps): Maintenance {
     // This process may have slept; it knows what it runs.
     const lost = found.filter(({ id }) => !deps.isRunning(id))
     await runAll(lost, async row => {
-      const { writes, change } = lostStep(row, deps)
+      const { writes, change } = stepAfterLostRun(row, deps)
       const { committed } = await store.commit(writes)
       if (committed) emitter.emit('operation.changed', change)
     })
@@ -113,7 +113,7 @@ export function createMaintenance(deps: MaintenanceDeps): Maintenance {
       await runAll(waiting.filter(deps.isVoid), async ({ id }) => {
         const row = await store.get('operations', id)
         if (row?.state !== 'waitingForApproval') return
-        const { writes, change } = voided(row, { dueAt: now, expiresAt: expiryOf(row, settings) }, now)
+        const { writes, change } = closeRequest(row, { dueAt: now, expiresAt: expiryOf(row, settings) }, now)
         if ((await store.commit(writes)).committed) emitter.emit('operation.changed', change)
       })
       const last = waiting.at(-1)

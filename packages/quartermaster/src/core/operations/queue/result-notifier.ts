@@ -17,7 +17,7 @@ export interface ResultNotifier {
   /** Tells what earlier processes left untold, and from then on everything. */
   start(): void
   /** A client has connected that may want results. */
-  look(): void
+  wake(): void
   stop(): Promise<void>
 }
 
@@ -26,9 +26,9 @@ interface ResultNotifierDeps {
   readonly clock: Clock
   readonly log: Log
   readonly emitter: Emitter
-  readonly tell: NotifyResult
+  readonly notify: NotifyResult
   /** The callers that have a client to notify; all when absent. */
-  readonly listening?: (() => readonly Caller[]) | undefined
+  readonly connectedCallers?: (() => readonly Caller[]) | undefined
   /** Whether a caller here waits for the answer, or has just got it. */
   readonly isAwaited?: ((end: UndeliveredResult) => boolean) | undefined
 }
@@ -43,7 +43,7 @@ const PAUSE_MS = 60_000
 const AWAITED_PAUSE_MS = 1_000
 
 export function createResultNotifier(deps: ResultNotifierDeps): ResultNotifier {
-  const { storage, clock, log, emitter, tell, listening, isAwaited } = deps
+  const { storage, clock, log, emitter, notify, connectedCallers, isAwaited } = deps
   let isStarted = false
   let isStopped = false
   let isWanted = false
@@ -89,7 +89,7 @@ export function createResultNotifier(deps: ResultNotifierDeps): ResultNotifier {
 
   async function tellAll(store: Store): Promise<void> {
     const order = { by: ['tellAt', 'id'] as const }
-    const callers = listening?.()
+    const callers = connectedCallers?.()
     // Results that no client would get are not even queried: they may be many, and may stay for long.
     if (callers?.length === 0) return
     const now = Math.round(clock.now())
@@ -129,7 +129,7 @@ export function createResultNotifier(deps: ResultNotifierDeps): ResultNotifier {
       cancel = clock.after(TELLING_MS, late)
     })
     try {
-      return await Promise.race([tell(summaryOf(row), callerOf(row)), enough])
+      return await Promise.race([notify(summaryOf(row), callerOf(row)), enough])
     } finally {
       cancel()
     }
@@ -147,7 +147,7 @@ export function createResultNotifier(deps: ResultNotifierDeps): ResultNotifier {
       isStarted = true
       look()
     },
-    look,
+    wake: look,
     async stop() {
       isStopped = true
       cancelTimer()

@@ -4,9 +4,9 @@ import type { Health } from '../../health/index.ts'
 import type { Emitter } from '../../kernel/index.ts'
 import type { Sealer } from '../../store/index.ts'
 import type { Approvals } from '../consent/approvals.ts'
-import { type ConsentGate, consentDenied, consentTakenBack } from '../consent/consent-gate.ts'
-import { consentWrites, type Definitions, isSameTool, mayStillCome, worthOf } from '../consent/requests.ts'
-import type { Calls, ResumeRequest } from '../path/call-request.ts'
+import { type ConsentGate, consentDenied, consentRevoked } from '../consent/consent-decision.ts'
+import { consentWrites, type Definitions, isSameTool, mayStillLoad, requestStatus } from '../consent/requests.ts'
+import type { Calls, ResumeRequest } from '../path/call-state.ts'
 import { auditOfRow } from '../record/audit.ts'
 import type { OperationEnd, OperationLog } from '../record/operation-log.ts'
 import { openArguments, recordOf } from '../record/operation-row.ts'
@@ -37,7 +37,7 @@ interface WaitedOperationsDeps
   readonly operations: Pick<OperationLog, 'adopt' | 'end' | 'isRunning'>
   readonly gate: ConsentGate
   readonly failureVerifier: FailureVerifier
-  readonly approvals: Pick<Approvals, 'isHeld' | 'askAgain'>
+  readonly approvals: Pick<Approvals, 'isHeld' | 'reopen'>
 }
 
 /** Runs waiting operations through the call path, as their caller. It starts automatically when there is something. */
@@ -59,7 +59,7 @@ export function createWaitedOperations(deps: WaitedOperationsDeps): Queue {
 
   const isAlone = () => storage.current()?.shared?.nodes.isAlone() ?? true
 
-  const isStillComing = (name: string) => !catalogue.current().tools.has(name) && mayStillCome(catalogue)
+  const isStillComing = (name: string) => !catalogue.current().tools.has(name) && mayStillLoad(catalogue)
 
   /** A tool that is gone is ready: only a run finds out, and tells, that it cannot be. Unless others run that may have it. */
   function isReady({ tool: name }: Pick<OperationRow, 'tool'>): boolean {
@@ -83,7 +83,7 @@ export function createWaitedOperations(deps: WaitedOperationsDeps): Queue {
    */
   function isVoid(row: Parameters<QueueDeps['isVoid']>[0]): boolean {
     if (!isAlone()) return false
-    const worth = worthOf(row, catalogue)
+    const worth = requestStatus(row, catalogue)
     if (worth !== 'sound') return worth === 'changed'
     const session = agents.findSession(callerOf(row))
     return session?.agent() !== undefined && !session.grant(row.tool) && !session.withheld(row.tool)
@@ -117,7 +117,7 @@ export function createWaitedOperations(deps: WaitedOperationsDeps): Queue {
       return { writes: consentWrites(decision.grants, operationId, Math.round(clock.now())) }
     const { answeredAt } = (await store.get('approvals', operationId)) ?? {}
     const since = heldAgainstSince(row, answeredAt ?? row.createdAt, deps.settings)
-    if (await gate.isTakenBack(gated, decision.asks, since)) throw consentTakenBack(row.tool, row)
+    if (await gate.isRevoked(gated, decision.asks, since)) throw consentRevoked(row.tool, row)
     return { asks: decision.asks }
   }
 
@@ -168,7 +168,7 @@ export function createWaitedOperations(deps: WaitedOperationsDeps): Queue {
     isHeld: approvals.isHeld,
     isUndoableHere,
     isAlone,
-    askAgain: approvals.askAgain,
+    askAgain: approvals.reopen,
     terms,
     refuse,
     run,

@@ -14,7 +14,7 @@ import type { Deadline } from '../path/deadline.ts'
 import { listFault, messageFault, resourceFault, within } from '../path/run-tool.ts'
 
 /** What checking an output needs to know: who gave it, and how large it may be. */
-export interface OutputPlace {
+export interface OutputSource {
   /** As messages name it: `prompt "review"`. */
   readonly what: string
   readonly maxBytes: number
@@ -23,7 +23,7 @@ export interface OutputPlace {
 }
 
 /** Makes a result of whatever a prompt rendered. */
-export function toPromptResult({ short }: Prompt, output: unknown, place: OutputPlace): PromptResult {
+export function toPromptResult({ short }: Prompt, output: unknown, place: OutputSource): PromptResult {
   if (kindOf(output) === 'passed')
     return passed(output as PromptResult, { list: 'messages', faultOf: messageFault }, place)
   const parsed = PromptResult.safeParse({ description: short, ...promptParts(output) })
@@ -47,7 +47,7 @@ export interface ReadResult {
 export function toReadResult(
   resource: Resource,
   { uri, output }: { uri: string; output: unknown },
-  place: OutputPlace,
+  place: OutputSource,
 ): ReadResult {
   if (kindOf(output) === 'passed')
     return passed(output as ReadResult, { list: 'contents', faultOf: resourceFault }, place)
@@ -58,7 +58,7 @@ export function toReadResult(
 function passed<T extends object>(
   output: T,
   { list, faultOf }: { list: keyof T & string; faultOf: typeof messageFault },
-  place: OutputPlace,
+  place: OutputSource,
 ): T {
   const items: unknown = output[list]
   if (!Array.isArray(items)) throw outputInvalid(place, [{ path: [list], message: 'must be a list.' }])
@@ -71,7 +71,7 @@ function passed<T extends object>(
 function toContents(
   { mimeType }: Resource,
   { uri, output }: { uri: string; output: unknown },
-  place: OutputPlace,
+  place: OutputSource,
 ): ResourceContents[] {
   if (typeof output === 'string') {
     if (isLonger(output, place.maxBytes)) throw tooLarge(place)
@@ -88,7 +88,7 @@ function toContents(
   return parsed.data
 }
 
-function jsonOf(value: unknown, place: OutputPlace): string {
+function jsonOf(value: unknown, place: OutputSource): string {
   try {
     return JSON.stringify(value)
   } catch (error) {
@@ -101,7 +101,7 @@ function jsonOf(value: unknown, place: OutputPlace): string {
  * There is no paging here, so what is too large is not cut: half a prompt says something else than the whole. `items` are what of
  * it may be no text.
  */
-function refuseLarge(value: unknown, items: readonly object[], place: OutputPlace): void {
+function refuseLarge(value: unknown, items: readonly object[], place: OutputSource): void {
   const binary = items.reduce((sum, item) => sum + (binaryAt(item)?.data.length ?? 0), 0)
   if (binary > Math.max(place.maxBinaryBytes, place.maxBytes)) throw tooMuchBinary(place)
   if (isLonger(jsonOf(value, place), place.maxBytes + binary)) throw tooLarge(place)
@@ -118,17 +118,17 @@ function isLonger(text: string, maxBytes: number): boolean {
   return text.length * 3 > maxBytes && new TextEncoder().encode(text).length > maxBytes
 }
 
-function tooLarge({ what, maxBytes }: OutputPlace): AppError {
+function tooLarge({ what, maxBytes }: OutputSource): AppError {
   const message = `What ${what} gave is larger than ${maxBytes} bytes. Let it give less, or raise the setting "maxResultBytes".`
   return new AppError('LIMIT_EXCEEDED', message, { details: { maxBytes } })
 }
 
-function tooMuchBinary({ what, maxBinaryBytes: maxBytes }: OutputPlace): AppError {
+function tooMuchBinary({ what, maxBinaryBytes: maxBytes }: OutputSource): AppError {
   const message = `The pictures, sounds or files that ${what} gave are larger than ${maxBytes} bytes as base64. Let it give less, or raise the setting "maxBinaryBytes".`
   return new AppError('LIMIT_EXCEEDED', message, { details: { maxBytes } })
 }
 
-function outputInvalid({ what }: OutputPlace, issues: readonly FoundIssue[]): AppError {
+function outputInvalid({ what }: OutputSource, issues: readonly FoundIssue[]): AppError {
   const lines = fewIssues(issues).map(issueText)
   const message = `What ${what} gave is not what a definition of its kind may give. ${lines.join(' ')}`
   return new AppError('OUTPUT_INVALID', message, { details: { issues: lines } })

@@ -156,7 +156,7 @@ function consentOf({ operations, by, lasting }: NonNullable<AuditEntry['consent'
 }
 
 /** A line of the audit as it is shown. */
-export function lineOf({ organisation: _organisation, ...line }: AuditRow): AuditLine {
+export function toAuditLine({ organisation: _organisation, ...line }: AuditRow): AuditLine {
   return line
 }
 

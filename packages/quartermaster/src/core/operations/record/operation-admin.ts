@@ -18,7 +18,7 @@ import {
   type StorageAccess,
   type WhereAwaited,
 } from './operation-storage.ts'
-import { canRepeat, ended, FORGOTTEN, isInDoubt, queued, type Step } from './transitions.ts'
+import { canRepeat, ERASED, ended, isInDoubt, queued, type Step } from './transitions.ts'
 import { type FailureVerifier, mayBeDone } from './verify-after-failure.ts'
 
 /** What a person can do about an operation. The caller was authorised before. */
@@ -119,7 +119,7 @@ export function createOperationAdmin(deps: OperationAdminDeps): OperationAdmin {
     const line = auditOfRow(row, { at, outcome: 'notRun', code: DROPPED, consent: { operations: [], by: 'owner' } })
     const guard = `operation.${state}`
     const { committed } = await store.commit([
-      update('operations', { where: { id, state, fence, arguments: { not: null } }, set: FORGOTTEN, guard }),
+      update('operations', { where: { id, state, fence, arguments: { not: null } }, set: ERASED, guard }),
       insert('audit', auditRow(ids.next('audit'), { ...line, durationMs: 0 })),
     ])
     if (!committed) throw justChanged(id)
@@ -143,7 +143,7 @@ export function createOperationAdmin(deps: OperationAdminDeps): OperationAdmin {
     async verify(id, { signal } = {}) {
       const { store } = await storage.open()
       const row = await find(store, id)
-      const found = row.state === 'leased' ? undefined : await failureVerifier.at(row, { signal })
+      const found = row.state === 'leased' ? undefined : await failureVerifier.verify(row, { signal })
       if (!found) throw nothingToSee(row)
       if (found.verdict !== 'verified' || !isInDoubt(row.state)) return found
       await foundDone(store, row, alreadyDone({ name: row.tool, effects: found.effects }, id).result)

@@ -6,7 +6,7 @@ import {
   type OperationSummary,
 } from '../../../contracts/index.ts'
 import { canonicalJson } from '../../kernel/index.ts'
-import { type SealedPlace, type Sealer } from '../../store/index.ts'
+import { type SealContext, type Sealer } from '../../store/index.ts'
 import { type OperationRecord } from './operation-log.ts'
 import { callerColumns, callerOf, maskArguments, type StorageAccess } from './operation-storage.ts'
 import { effectFactsOf } from './stored-results.ts'
@@ -145,7 +145,7 @@ export function openArguments(
   return JSON.parse(sealer.open(sealed ?? '', argumentsOf(id)))
 }
 
-function argumentsOf(id: string): SealedPlace {
+function argumentsOf(id: string): SealContext {
   return { table: 'operations', id, column: 'arguments' }
 }
 

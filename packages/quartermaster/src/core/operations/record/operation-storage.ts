@@ -31,7 +31,7 @@ export interface StorageAccess {
 }
 
 /** The same store, with a listener for changes by other processes from when it is opened. */
-export function observedStorage(
+export function observeStorage(
   access: StorageAccess,
   listener: () => NewsListener,
 ): StorageAccess & { stopObserving(): void } {
@@ -75,7 +75,7 @@ interface AwaitedDeps {
 }
 
 /** How long what is allowed is left to another process, where its caller waits: that can tell it how far it has come. */
-export const LEFT_TO_OTHERS_MS = 5_000
+export const OTHER_PROCESS_MS = 5_000
 
 /** Who waits for an operation; in another process only where there is one. */
 export function awaitedIn({ storage, isHeld }: AwaitedDeps) {
@@ -177,7 +177,7 @@ export function cursorAt(time: number, id: string): string {
 }
 
 /** Where the next page begins, for a query that is ordered by time and id. */
-export function placeOf(cursor: string | undefined): { after?: readonly [number, string] } {
+export function pageStart(cursor: string | undefined): { after?: readonly [number, string] } {
   if (cursor === undefined) return {}
   const [, time, id] = CURSOR.exec(cursor) ?? []
   if (time === undefined || id === undefined) {

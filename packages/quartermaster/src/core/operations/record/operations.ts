@@ -12,16 +12,15 @@ import {
 } from '../../../contracts/index.ts'
 import { type Clock, type Emitter, type Ids, type Log, unsaid } from '../../kernel/index.ts'
 import { type Store, update, type Where } from '../../store/index.ts'
-import { createAuditBatch, lineOf } from './audit.ts'
+import { createAuditBatch, toAuditLine } from './audit.ts'
 import { type DeliveryTracker, type IsDelivered } from './delivery-tracker.ts'
-import { createDurableWriter } from './durable-writer.ts'
 import { type Begun, isRecorded, type OperationLog, type RunningOperation } from './operation-log.ts'
 import { factsOf, SUMMARY_COLUMNS, summaryOf } from './operation-row.ts'
-import { cursorAt, placeOf, type Storage, type StorageAccess } from './operation-storage.ts'
+import { cursorAt, pageStart, type Storage, type StorageAccess } from './operation-storage.ts'
 import { adoptedCall, newCall, type RunningCall } from './running-calls.ts'
 import { sealEffects } from './stored-results.ts'
 import { REPEATABLE } from './transitions.ts'
-import { createOperationEnds, createOperationStarts, notRecorded } from './write-operation.ts'
+import { createDurableWriter, createOperationEnds, createOperationStarts, notRecorded } from './write-operation.ts'
 
 /** Which page of a list. */
 interface PageRequest {
@@ -114,7 +113,7 @@ export function createOperations({ storage, log, deliveries }: OperationsDeps): 
         order: { by: ['createdAt', 'id'], direction: 'descending' },
         columns: SUMMARY_COLUMNS,
         limit,
-        ...placeOf(cursor),
+        ...pageStart(cursor),
       })
       return { operations: rows.map(summaryOf), ...next(rows, limit, ({ createdAt, id }) => cursorAt(createdAt, id)) }
     },
@@ -125,9 +124,9 @@ export function createOperations({ storage, log, deliveries }: OperationsDeps): 
         where: { organisation, ...given('workspace', agent), ...given('tool', tool), ...from },
         order: { by: ['at', 'id'], direction: 'descending' },
         limit,
-        ...placeOf(cursor),
+        ...pageStart(cursor),
       })
-      return { lines: rows.map(lineOf), ...next(rows, limit, ({ at, id }) => cursorAt(at, id)) }
+      return { lines: rows.map(toAuditLine), ...next(rows, limit, ({ at, id }) => cursorAt(at, id)) }
     },
     running: () => log.running(),
   }

@@ -12,7 +12,7 @@ import {
   type ToolResult,
 } from '../../../contracts/index.ts'
 import { type BinaryContent, binaryIn, type Clock, withoutBinary } from '../../kernel/index.ts'
-import { insert, remove, type SealedPlace, type Sealer, type Store, update, type Write } from '../../store/index.ts'
+import { insert, remove, type SealContext, type Sealer, type Store, update, type Write } from '../../store/index.ts'
 import { type OperationRecord } from './operation-log.ts'
 import { callerColumns, maskValues } from './operation-storage.ts'
 
@@ -368,6 +368,6 @@ function findingsOf({ state, error }: OperationRow): (name: string) => Pick<Effe
   }
 }
 
-function effectsOf(id: string): SealedPlace {
+function effectsOf(id: string): SealContext {
   return { table: 'operations', id, column: 'sealedEffects' }
 }

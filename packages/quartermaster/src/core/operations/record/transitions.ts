@@ -10,7 +10,7 @@ import { insert, type Store, update, type Write } from '../../store/index.ts'
 import { ANSWER_MS } from './delivery-tracker.ts'
 import { type EndState, type OperationEnd } from './operation-log.ts'
 import { callerOf, type OperationSnapshot } from './operation-storage.ts'
-import { doubtfulEnd } from './verify-after-failure.ts'
+import { uncertainEnd } from './verify-after-failure.ts'
 
 // The steps of an operation from one state to the next. Each says what has to be true before it, so that of two who take a
 // step at the same time one gets to do it; what it changes; and what is told about it.
@@ -74,7 +74,7 @@ export function askedAgain(from: OperationSnapshot, { expiresAt }: { readonly ex
 }
 
 /** What is erased when the operation is not wanted any more: the arguments, and how its effects are identified. */
-export const FORGOTTEN = { arguments: null, sealedEffects: null } as const
+export const ERASED = { arguments: null, sealedEffects: null } as const
 
 /**
  * The operation is over. The arguments are erased, unless it may be retried; an operation that was not allowed is asked for
@@ -86,7 +86,7 @@ export function ended(
   { now, keepMs }: { now: number; keepMs: number },
 ): TakenEnd {
   const outcome = given.state === 'succeeded' ? 'succeeded' : soFar(from, given.outcome)
-  const end = outcome === 'unknown' ? doubtfulEnd(from, given) : given
+  const end = outcome === 'unknown' ? uncertainEnd(from, given) : given
   const set = {
     ...NO_LEASE,
     outcome,
@@ -98,7 +98,7 @@ export function ended(
     keepUntil: now + keepMs,
     announcedAt: null,
     tellAt: end.isTold ? now + ANSWER_MS : now,
-    ...(REPEATABLE.includes(end.state) && end.error?.code !== 'CONSENT_REQUIRED' ? {} : FORGOTTEN),
+    ...(REPEATABLE.includes(end.state) && end.error?.code !== 'CONSENT_REQUIRED' ? {} : ERASED),
     ...(freesKey(end) ? { idempotencyKey: null } : {}),
   }
   const taken = step(from, end.state, set, now)
@@ -161,7 +161,7 @@ function step(from: OperationSnapshot, to: OperationState, set: Partial<Operatio
 }
 
 /** Whether the outcome of a commit is unknown. */
-export function isUnseen(error: unknown): boolean {
+export function isCommitUnknown(error: unknown): boolean {
   return isAppError(error) && error.code === 'OUTCOME_UNKNOWN'
 }
 
@@ -177,7 +177,7 @@ export async function commitLease(
   try {
     return (await store.commit([...writes, ...more])).committed
   } catch (error) {
-    if (!isUnseen(error)) throw error
+    if (!isCommitUnknown(error)) throw error
     return isLeasedAs(await store.get('operations', id), after)
   }
 }

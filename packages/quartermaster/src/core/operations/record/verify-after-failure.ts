@@ -18,7 +18,7 @@ import { openEffects } from './stored-results.ts'
 /** Looks at what an operation was to leave behind, without running it: that takes no permission, and mostly no tool. */
 export interface FailureVerifier {
   /** What is there of it; nothing where nothing is kept to look for. Throws when what is kept cannot be opened. */
-  at(row: OperationRow, options?: { readonly signal?: CancelSignal | undefined }): Promise<EffectReport | undefined>
+  verify(row: OperationRow, options?: { readonly signal?: CancelSignal | undefined }): Promise<EffectReport | undefined>
   /** The result of one that is about to be given up, where an earlier run turns out to have done all of it. Never throws. */
   resultOf(row: OperationRow): Promise<ToolResult | undefined>
 }
@@ -51,7 +51,7 @@ export function createFailureVerifier({
   }
 
   return {
-    at,
+    verify: at,
     async resultOf(row) {
       if (!mayBeDone(row)) return undefined
       try {
@@ -89,15 +89,15 @@ export function outcomeAfter(
 }
 
 /** Whether an end says that the work was not done, or was cancelled. */
-export function isNo(state: EndState): boolean {
+export function isNegativeEnd(state: EndState): boolean {
   return state === 'expired' || state === 'exhausted' || isDefinite(state)
 }
 
 type Said = Pick<OperationEnd, 'state' | 'error'>
 
 /** The end of an operation whose run may have done the work: never an end that says it was not done. */
-export function doubtfulEnd<E extends Said>(from: OperationSnapshot, end: E): E {
-  if (!isNo(end.state)) return end
+export function uncertainEnd<E extends Said>(from: OperationSnapshot, end: E): E {
+  if (!isNegativeEnd(end.state)) return end
   const state = isDefinite(end.state) ? 'unknown' : end.state
   return { ...end, state, error: doubtful(from, end.error).toJSON() }
 }
@@ -124,7 +124,7 @@ interface Looked {
 }
 
 /** The error of a call with an unknown outcome, with the operation to look for. */
-export function namingOperation(failure: AppError, { id, hasEffects }: Looked): AppError {
+export function withOperation(failure: AppError, { id, hasEffects }: Looked): AppError {
   if (failure.code !== 'OUTCOME_UNKNOWN' || failure.details?.operationId === id) return failure
   const details = { ...failure.details, operationId: id }
   return new AppError(failure.code, `${failure.message} ${whereToLook({ id, hasEffects })}`, {

@@ -4,7 +4,7 @@ import type { Query, Store } from './store.ts'
 
 type Workspace = Row<'workspaces'>
 
-export interface RememberingStoreDeps {
+export interface CachingStoreDeps {
   readonly store: Store
   /** News of what other processes do; no other process writes to the store when absent. */
   readonly news?: StoreNews | undefined
@@ -20,7 +20,7 @@ const MOST_REMEMBERED = 2_000
  * While there is no news, nothing is cached. What a commit depends on is still checked by its guards: a failed guard shows that
  * a cached row is stale.
  */
-export function createRememberingStore({ store, news }: RememberingStoreDeps): Store {
+export function createCachingStore({ store, news }: CachingStoreDeps): Store {
   const known = new Map<string, Workspace | undefined>()
   /** What is read now is valid only if nothing was forgotten meanwhile. */
   let forgotten = 0
@@ -32,7 +32,7 @@ export function createRememberingStore({ store, news }: RememberingStoreDeps): S
     for (const [key, row] of known) if (changed.has(row?.id ?? key.slice(BY_ID.length))) known.delete(key)
   }
 
-  const isHeard = () => news?.isHeard() !== false
+  const isConnected = () => news?.isConnected() !== false
 
   function keep(key: string, row: Workspace | undefined): void {
     const [oldest] = known.keys()
@@ -42,10 +42,10 @@ export function createRememberingStore({ store, news }: RememberingStoreDeps): S
   }
 
   async function remembered(key: string, read: () => Promise<Workspace | undefined>): Promise<Workspace | undefined> {
-    if (known.has(key) && isHeard()) return known.get(key)
+    if (known.has(key) && isConnected()) return known.get(key)
     const before = forgotten
     const row = await read()
-    if (before === forgotten && isHeard() && isLasting(key, row)) keep(key, row)
+    if (before === forgotten && isConnected() && isLasting(key, row)) keep(key, row)
     return row
   }
 

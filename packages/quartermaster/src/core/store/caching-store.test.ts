@@ -5,7 +5,7 @@ import { createFakeClock } from '../../testing/fake-clock.ts'
 import { seat } from '../../testing/memory-fixture.ts'
 import { createMemoryStore } from '../../testing/memory-store.ts'
 import { sharedStorages } from '../../testing/shared-storage.ts'
-import { createRememberingStore, insert, mustExist, type Store, type StoreNews, update } from './index.ts'
+import { createCachingStore, insert, mustExist, type Store, type StoreNews, update } from './index.ts'
 
 const BOB = seat('ws_bob', { organisation: DEFAULT_ORGANISATION, parentId: 'ws_root' })
 
@@ -19,7 +19,7 @@ function counted(base: Store, news?: StoreNews) {
     get: (table, id) => (asked.count++, base.get(table, id)),
     find: (table, query) => (asked.count++, base.find(table, query)),
   }
-  const remembering = createRememberingStore({ store, news })
+  const remembering = createCachingStore({ store, news })
   const byId = async () => (await remembering.get('workspaces', BOB.id))?.status
   const byName = async (workspace = 'bob') =>
     (await remembering.find('workspaces', { where: { organisation: DEFAULT_ORGANISATION, workspace }, limit: 1 }))[0]
@@ -70,7 +70,7 @@ describe('a workspace', () => {
       await slow.promise
       return row
     }
-    const store = createRememberingStore({ store: { ...base, get } })
+    const store = createCachingStore({ store: { ...base, get } })
     const early = store.get('workspaces', BOB.id)
     await store.commit([archive])
     slow.resolve()
