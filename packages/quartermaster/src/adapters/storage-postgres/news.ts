@@ -1,6 +1,6 @@
 import { ROWS, type Table } from '../../contracts/index.ts'
 import type { Log } from '../../core/kernel/index.ts'
-import { type ChangedRows, mergeChanges, type NewsListener, type StoreNews } from '../../core/store/index.ts'
+import { type ChangedRows, mergeNews, type NewsListener, type StoreNews } from '../../core/store/index.ts'
 import type { Connect } from './connector.ts'
 import { closed } from './errors.ts'
 import type { Link } from './link.ts'
@@ -140,7 +140,7 @@ const MOST_IDS = 100
 /** The text of news, or nothing where there are none. Of too many rows it says no more than which tables they are in. */
 export function encodeNews(by: string, news: readonly ChangedRows[]): string | undefined {
   if (news.length === 0) return undefined
-  const rows = mergeChanges(news).map(({ table, ids }) => ({
+  const rows = mergeNews(news).map(({ table, ids }) => ({
     table,
     ids: ids.length > MOST_IDS ? ('any' as const) : ids,
   }))

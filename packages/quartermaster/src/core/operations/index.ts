@@ -1,15 +1,13 @@
 export { type Approvals, createApprovals } from './consent/approvals.ts'
 export { type ConsentGate, createConsentGate } from './consent/consent-decision.ts'
 export {
-  type Answerer,
-  type ConsentAnswer,
   type ConsentService,
   type ConsentServices,
   createConsentServices,
   type GrantFilter,
   type LiveGrant,
 } from './consent/consent-service.ts'
-export type { ConsentedOnce } from './consent/grants.ts'
+export type { Answerer, ConsentAnswer, ConsentedOnce } from './consent/grants.ts'
 export type { SharedRequest } from './consent/requests.ts'
 export {
   type ConcreteEffect,

@@ -1,9 +1,9 @@
 import { AppError, ROWS, type Row, type Table } from '../../contracts/index.ts'
 import { canonicalJson, type Digest, toBase64 } from '../kernel/index.ts'
-import type { Store } from './store.ts'
+import { pagesOf, type Store } from './store.ts'
 import { insert } from './write.ts'
 
-/** What was copied of one table: how many rows, and what all of them together are known by. */
+/** A copied table: the number of its rows and a digest over all of them. */
 export interface CopiedTable {
   readonly table: Table
   readonly rows: number
@@ -14,18 +14,17 @@ export interface CopyStoreOptions {
   readonly from: Store
   readonly to: Store
   readonly digest: Digest
-  /** Told now and then how far it has come. */
   onProgress?(progress: { readonly table: Table; readonly done: number; readonly total: number }): void
 }
 
-/** The tables that are copied: which processes run is no part of what was kept. */
+/** The tables that are copied: which processes run is not part of the data. */
 export const COPIED_TABLES = (Object.keys(ROWS) as Table[]).filter(table => table !== 'nodes' && table !== 'leases')
 
-/** Some rows hold whole results, and those of content a quarter of a megabyte each. */
+/** Some rows hold whole results; chunks hold a quarter of a megabyte each. */
 const PAGE = 200
-const PAGE_OF_CONTENT = 20
+const PAGE_OF_CHUNKS = 20
 
-/** Copies every row into an empty store, and reads all of it there again. Throws `INTERNAL` where it is not the same. */
+/** Copies every row into an empty store and reads all of it back. Throws `INTERNAL` where the copy differs. */
 export async function copyStore(options: CopyStoreOptions): Promise<readonly CopiedTable[]> {
   const copied: CopiedTable[] = []
   for (const table of COPIED_TABLES) {
@@ -37,17 +36,17 @@ export async function copyStore(options: CopyStoreOptions): Promise<readonly Cop
   return copied
 }
 
-/** What all rows of a table are known by, in the order of their ids. */
+/** The row count and the digest of a table, in the order of the ids. */
 export async function summaryOf(store: Store, table: Table, digest: Digest): Promise<CopiedTable> {
   let summary: CopiedTable = { table, rows: 0, digest: digest('') }
-  for await (const page of pagesOf(store, table)) summary = withPage(summary, page, digest)
+  for await (const page of rowsById(store, table)) summary = withPage(summary, page, digest)
   return summary
 }
 
 async function copyTable(table: Table, { from, to, digest, onProgress }: CopyStoreOptions): Promise<CopiedTable> {
   const total = await from.count(table)
   let summary: CopiedTable = { table, rows: 0, digest: digest('') }
-  for await (const page of pagesOf(from, table)) {
+  for await (const page of rowsById(from, table)) {
     const { committed } = await to.commit(page.map(row => insert(table, row as never)))
     if (!committed)
       throw new AppError('CONFIG_INVALID', `The table "${table}" has rows already. Name an empty database.`)
@@ -57,16 +56,9 @@ async function copyTable(table: Table, { from, to, digest, onProgress }: CopySto
   return summary
 }
 
-async function* pagesOf(store: Store, table: Table): AsyncGenerator<readonly Row<Table>[]> {
-  const limit = table === 'chunks' ? PAGE_OF_CONTENT : PAGE
-  const query = { order: { by: ['id'] as const }, limit }
-  for (let after: readonly string[] | undefined; ; ) {
-    const page = (await store.find(table, (after ? { ...query, after } : query) as never)) as readonly Row<Table>[]
-    if (page.length > 0) yield page
-    const last = page.at(-1)
-    if (!last || page.length < limit) return
-    after = [last.id]
-  }
+function rowsById(store: Store, table: Table): AsyncGenerator<readonly Row<Table>[]> {
+  const query = { order: { by: ['id'] }, limit: table === 'chunks' ? PAGE_OF_CHUNKS : PAGE }
+  return pagesOf<Table>(store, table, query as never) as AsyncGenerator<readonly Row<Table>[]>
 }
 
 function withPage(
@@ -74,15 +66,12 @@ function withPage(
   page: readonly Row<Table>[],
   digest: Digest,
 ): CopiedTable {
-  return {
-    table,
-    rows: rows + page.length,
-    digest: digest([before, ...page.map(row => canonicalJson(written(row)))].join('\n')),
-  }
+  const lines = page.map(row => canonicalJson(withBase64(row)))
+  return { table, rows: rows + page.length, digest: digest([before, ...lines].join('\n')) }
 }
 
-/** Bytes are no JSON: they are known by their base64. */
-function written(row: Row<Table>): unknown {
+/** JSON has no bytes, so base64 stands for them. */
+function withBase64(row: Row<Table>): unknown {
   const entries = Object.entries(row).map(([name, value]) => [
     name,
     value instanceof Uint8Array ? toBase64(value) : value,
@@ -91,6 +80,6 @@ function written(row: Row<Table>): unknown {
 }
 
 function differs(written: CopiedTable, read: CopiedTable): AppError {
-  const what = `${written.rows} rows of "${written.table}" were copied, and ${read.rows} are there that are not the same`
-  return new AppError('INTERNAL', `${what}. Nothing was kept of it; try again.`, { details: { table: written.table } })
+  const message = `The copy of "${written.table}" differs: ${written.rows} rows were written, and ${read.rows} were read back. Nothing was kept. Try again.`
+  return new AppError('INTERNAL', message, { details: { table: written.table } })
 }

@@ -4,7 +4,7 @@ export { createLeases, type Lease, type LeaseStatus, type LeaseStore, type Lease
 export {
   type ChangedRows,
   createSharedTime,
-  mergeChanges,
+  mergeNews,
   type NewsListener,
   newsOf,
   type SharedTime,
@@ -17,6 +17,7 @@ export {
   type CommitOutcome,
   type FailedGuard,
   isUnkeepable,
+  pagesOf,
   type Query,
   type SealContext,
   type Sealer,

@@ -4,42 +4,41 @@ import { type SharedTime, type StoreNews } from './news.ts'
 import { type Store } from './store.ts'
 import { insert, remove, update, type Write } from './write.ts'
 
-/** Something that at most one of the processes on a store runs at a time. */
+/** The right to do something that at most one process on a store does at a time. */
 export interface Lease {
   /** Takes the lease as soon as it is free, now or later. Resolves when its holder is known. */
   acquire(): Promise<void>
-  /** Finds out who has it, and leaves it there. */
+  /** Reads who holds the lease, without taking it. */
   look(): Promise<void>
-  /** As of the last look, and held for no longer than its time. */
+  /** As of the last read; `held` ends with the time of the lease. */
   status(): LeaseStatus
   /** Calls back whenever the holder changes. */
   onChange(listener: () => void): Cancel
-  /** Releases it permanently. */
+  /** Releases the lease permanently. */
   release(): Promise<void>
 }
 
-/** The holder: this process, for an earlier user in it (`inUse`), another process, none, or unknown. */
+/** The holder: this process, this process for an earlier user (`inUse`), another process, none, or unknown. */
 export type LeaseStatus =
   | { readonly kind: 'held' | 'inUse' | 'free' | 'unknown' }
   | { readonly kind: 'taken'; readonly by: Pick<LeaseRow, 'holder' | 'host'> }
 
-/** Where leases are kept, and for whom. */
+/** Where leases are stored, and the process that holds them. */
 export interface LeaseStore {
   readonly store: Store
   readonly news: StoreNews
-  /** What they are judged by; the clock alone when absent. */
+  /** The time that leases are judged by; the clock alone when absent. */
   readonly time?: SharedTime | undefined
   readonly self: Pick<NodeRow, 'id' | 'host' | 'folder'>
 }
 
 interface LeaseDeps {
-  /** What it is the lease of. */
   readonly id: string
   readonly clock: Clock
   readonly log: Log
-  /** How long a lease lasts that is not renewed. */
+  /** How long a lease lasts without renewal. */
   readonly leaseMs: number
-  /** Nowhere when this process has the store for itself: then everything is its own. */
+  /** Nothing when this process has the store to itself: then it holds every lease. */
   place(): Promise<LeaseStore | undefined>
 }
 
@@ -50,54 +49,54 @@ const UNKNOWN: LeaseStatus = { kind: 'unknown' }
 function createLease(deps: LeaseDeps): Lease {
   const { id, clock, log, leaseMs } = deps
   const listeners = new Set<() => void>()
-  let standing = UNKNOWN
+  let status = UNKNOWN
   let heldUntil = Number.POSITIVE_INFINITY
   let [isWanted, wasHeld, isOver] = [false, false, false]
-  let working: Promise<void> = Promise.resolve()
-  let cancelLook: Cancel = () => {}
+  let reading: Promise<void> = Promise.resolve()
+  let cancelRead: Cancel = () => {}
   let cancelEnd: Cancel = () => {}
-  let stopHearing: Cancel = () => {}
-  let placed: LeaseStore | undefined
+  let stopListening: Cancel = () => {}
+  let opened: LeaseStore | undefined
   const now = () => Math.round(clock.now())
 
-  function stand(next: LeaseStatus): void {
-    const isSame = JSON.stringify(next) === JSON.stringify(standing)
-    standing = next
+  function setStatus(next: LeaseStatus): void {
+    const isSame = JSON.stringify(next) === JSON.stringify(status)
+    status = next
     if (!isSame) for (const listener of [...listeners]) listener()
   }
 
-  /** By the time and not by the timer: a process that was stopped gets to requests before it gets to its timers. */
+  /** By the time, not by the timer: a process that was stopped handles requests before its timers fire. */
   function current(): LeaseStatus {
-    return standing.kind === 'held' && now() >= heldUntil ? UNKNOWN : standing
+    return status.kind === 'held' && now() >= heldUntil ? UNKNOWN : status
   }
 
   function lookIn(ms: number): void {
-    cancelLook()
-    if (!isOver) cancelLook = clock.after(Math.max(1, ms), () => void look())
+    cancelRead()
+    if (!isOver) cancelRead = clock.after(Math.max(1, ms), () => void look())
   }
 
-  /** One after the other. It settles always: who asked sees how it stands. */
+  /** One read at a time. It never rejects: the status tells. */
   function look(): Promise<void> {
-    working = working.then(async () => {
+    reading = reading.then(async () => {
       if (isOver) return
       try {
         await lookNow()
       } catch (error) {
-        log.warn('whose lease it is could not be found out', { lease: id, error: messageOf(error) })
+        log.warn('the holder of a lease could not be read', { lease: id, error: messageOf(error) })
         lookIn(leaseMs / 6)
       }
     })
-    return working
+    return reading
   }
 
   async function lookNow(): Promise<void> {
     const place = await open()
-    if (!place) return stand(HELD)
+    if (!place) return setStatus(HELD)
     await place.time?.align()
     const row = await place.store.get('leases', id)
     if (isOver) return
     if (row && !isFree(row, place)) return taken(row)
-    if (!isWanted) return stand(FREE)
+    if (!isWanted) return setStatus(FREE)
     const at = now()
     const { committed } = await place.store.commit([takeWrite(row, place, at + leaseMs)])
     if (!committed) return lookIn(1)
@@ -105,19 +104,19 @@ function createLease(deps: LeaseDeps): Lease {
   }
 
   async function open(): Promise<LeaseStore | undefined> {
-    if (placed) return placed
-    placed = await deps.place()
-    if (placed && !isOver)
-      stopHearing = placed.news.listen({
+    if (opened) return opened
+    opened = await deps.place()
+    if (opened && !isOver)
+      stopListening = opened.news.listen({
         changed: rows => rows.some(({ table, ids }) => table === 'leases' && isAmong(ids)) && void look(),
         back: () => void look(),
       })
-    return placed
+    return opened
   }
 
   const isAmong = (ids: readonly string[] | 'any') => ids === 'any' || ids.includes(id)
 
-  /** Earlier holders of this folder are gone; a later holder of the same process is not. */
+  /** Earlier processes of this folder are gone; a later holder within this process is not. */
   function isFree(row: LeaseRow, { self }: LeaseStore): boolean {
     if (row.holder === self.id || row.leaseUntil <= now()) return true
     return row.folder === self.folder && !wasHeld
@@ -125,7 +124,7 @@ function createLease(deps: LeaseDeps): Lease {
 
   function taken({ holder, host, leaseUntil }: LeaseRow): void {
     cancelEnd()
-    stand({ kind: 'taken', by: { holder, host } })
+    setStatus({ kind: 'taken', by: { holder, host } })
     lookIn(leaseUntil - now())
   }
 
@@ -133,24 +132,24 @@ function createLease(deps: LeaseDeps): Lease {
     const { id: holder, host, folder } = self
     if (!row) return insert('leases', { id, workspace: 'default', holder, host, folder, leaseUntil })
     const where = { id, holder: row.holder, leaseUntil: row.leaseUntil }
-    // Only another holder is news for the others.
+    // A write of `holder` is announced to other processes; a renewal is not.
     const set = row.holder === holder ? { leaseUntil } : { holder, host, folder, leaseUntil }
     return update('leases', { where, set })
   }
 
-  /** It ends here well before it does in the store: what runs by it has to be over when another one begins. */
+  /** The lease ends here well before it does in the store: what runs under it must be over when another process begins. */
   function held(at: number): void {
     cancelEnd()
     wasHeld = true
     heldUntil = at + (leaseMs * 2) / 3
     const leftMs = heldUntil - now()
-    // A process that was stopped for that long during the write starts over before anything is begun.
+    // The process was stopped during the write for longer than that.
     if (leftMs <= 0) {
-      stand(UNKNOWN)
+      setStatus(UNKNOWN)
       return lookIn(1)
     }
-    cancelEnd = clock.after(leftMs, () => stand(UNKNOWN))
-    stand(HELD)
+    cancelEnd = clock.after(leftMs, () => setStatus(UNKNOWN))
+    setStatus(HELD)
     lookIn(leaseMs / 3)
   }
 
@@ -167,60 +166,52 @@ function createLease(deps: LeaseDeps): Lease {
     },
     async release() {
       isOver = true
-      for (const cancel of [cancelLook, cancelEnd, stopHearing]) cancel()
-      await working
-      stand(UNKNOWN)
-      if (!placed || !isWanted) return
-      // If the store cannot be told, the lease expires at its time.
-      const where = { id, holder: placed.self.id }
-      await placed.store.commit([remove('leases', { where, rows: 'any' })]).catch(error => {
-        log.debug('a lease could not be given back', { lease: id, error: messageOf(error) })
+      for (const cancel of [cancelRead, cancelEnd, stopListening]) cancel()
+      await reading
+      setStatus(UNKNOWN)
+      if (!opened || !isWanted) return
+      const where = { id, holder: opened.self.id }
+      await opened.store.commit([remove('leases', { where, rows: 'any' })]).catch(error => {
+        // The lease expires at its time.
+        log.debug('a lease could not be released', { lease: id, error: messageOf(error) })
       })
     },
   }
 }
 
-/** The leases of this process, each held for as long as a user in it needs it. */
+/** The leases of this process. */
 export interface Leases {
   /**
-   * A second request for the same lease in this process gets it when the first has released it: a replacement begins when its
-   * predecessor is over. The lease is given back when all have released theirs.
+   * The second user of a lease in this process gets it when the first has released it, so a replacement begins when its
+   * predecessor is over. The stored lease is released with its last user.
    */
   of(id: string): Lease
 }
 
 export function createLeases(deps: Omit<LeaseDeps, 'id'>): Leases {
-  const known = new Map<string, Queue>()
+  const known = new Map<string, SharedLease>()
   return {
     of(id) {
-      const queue = known.get(id) ?? { lease: createLease({ ...deps, id }), users: [] }
-      known.set(id, queue)
-      return inTurn(queue, () => known.delete(id))
+      const shared = known.get(id) ?? { lease: createLease({ ...deps, id }), users: [] }
+      known.set(id, shared)
+      return addUser(shared, () => known.delete(id))
     },
   }
 }
 
-/** Those in this process that need one lease, in the order of their coming. */
-interface Queue {
+/** A lease and its users in this process, in the order in which they came; the first one has it. */
+interface SharedLease {
   readonly lease: Lease
-  readonly users: User[]
+  readonly users: { begin(): void }[]
 }
 
-interface User {
-  /** It is the first one now. */
-  begin(): void
-}
-
-const IN_USE: LeaseStatus = { kind: 'inUse' }
-
-/** The lease as it is for one of them. */
-function inTurn({ lease, users }: Queue, onLast: () => void): Lease {
+function addUser({ lease, users }: SharedLease, onLast: () => void): Lease {
   const listeners = new Set<() => void>()
   let begin = () => {}
   const turn = new Promise<void>(resolve => {
     begin = resolve
   })
-  const user: User = {
+  const user = {
     begin() {
       begin()
       for (const listener of [...listeners]) listener()
@@ -235,9 +226,9 @@ function inTurn({ lease, users }: Queue, onLast: () => void): Lease {
     acquire: () => turn.then(() => (isOver() ? undefined : lease.acquire())),
     look: lease.look,
     status() {
-      const standing = lease.status()
-      if (isFirst() || standing.kind !== 'held') return standing
-      return isOver() ? UNKNOWN : IN_USE
+      const status = lease.status()
+      if (isFirst() || status.kind !== 'held') return status
+      return isOver() ? UNKNOWN : { kind: 'inUse' }
     },
     onChange(listener): Cancel {
       const stop = lease.onChange(listener)
@@ -248,38 +239,38 @@ function inTurn({ lease, users }: Queue, onLast: () => void): Lease {
       }
     },
     async release() {
-      const place = users.indexOf(user)
-      if (place < 0) return
-      users.splice(place, 1)
+      const index = users.indexOf(user)
+      if (index < 0) return
+      users.splice(index, 1)
       // A caller that waits for its turn would wait forever.
       begin()
       if (users.length === 0) {
         onLast()
         await lease.release()
-      } else if (place === 0) users[0]?.begin()
+      } else if (index === 0) users[0]?.begin()
     },
   }
 }
 
-interface Holding {
+interface HoldOptions {
   readonly clock: Clock
   /** How long to wait for the current holder. */
   readonly withinMs: number
-  /** What is thrown when that takes longer. */
+  /** The error when that takes longer. */
   late(): Error
 }
 
-/** Does something that no other process on the store does at the same time, and gives the lease back. */
-export async function withLease<T>(lease: Lease, holding: Holding, work: () => Promise<T>): Promise<T> {
+/** Does something that no other process on the store does at the same time, then releases the lease. */
+export async function withLease<T>(lease: Lease, options: HoldOptions, work: () => Promise<T>): Promise<T> {
   try {
-    await held(lease, holding)
+    await untilHeld(lease, options)
     return await work()
   } finally {
     await lease.release()
   }
 }
 
-function held(lease: Lease, { clock, withinMs, late }: Holding): Promise<void> {
+function untilHeld(lease: Lease, { clock, withinMs, late }: HoldOptions): Promise<void> {
   return new Promise((resolve, reject) => {
     const end = (settle: () => void) => {
       cancel()

@@ -2,40 +2,39 @@ import { messageOf, type Table } from '../../contracts/index.ts'
 import { type FollowingClock, type Log } from '../kernel/index.ts'
 import { type Write } from './write.ts'
 
-/** Rows of one table that have changed: these, or any of them. Of `activity` and `inbox` the ids are those of the workspaces. */
+/** Changed rows of one table: these, or any of them. For `activity` and `inbox` the ids are those of the workspaces. */
 export interface ChangedRows {
   readonly table: Table
   readonly ids: readonly string[] | 'any'
 }
 
-/** Notified of changes by other processes: caches of the store, and code that waits for rows. */
+/** A cache of the store, or code that waits for rows. */
 export interface NewsListener {
-  /** Another process has changed rows. They are the truth; this only says where to look. */
+  /** Another process has changed rows. Read them again: this only says which. */
   changed(rows: readonly ChangedRows[]): void
-  /** Nothing is heard from now on: what is remembered does not count until it is. */
+  /** The connection is lost: caches are invalid until it is back. */
   lost?(): void
-  /** News are heard again. Anything may have changed meanwhile. */
+  /** The connection is back. Anything may have changed meanwhile. */
   back(): void
 }
 
-/** News of what other processes commit to the same store. They may come late or twice, and none of a commit comes before it. */
+/** Notifications of commits by other processes to the same store. They may come late or twice, never before the commit. */
 export interface StoreNews {
   listen(listener: NewsListener): () => void
-  /** Whether news are heard now. */
   isConnected(): boolean
 }
 
-/** The rows a commit changes in a way that another process may wait for. */
+/** The changes of a commit that another process may wait for. */
 export function newsOf(writes: readonly Write[]): readonly ChangedRows[] {
   const rows: ChangedRows[] = []
   for (const write of writes) {
     if (isNews(write)) rows.push({ table: write.table, ids: idsOf(write) })
   }
-  return mergeChanges(rows)
+  return mergeNews(rows)
 }
 
 /** One entry for each table, each row once. */
-export function mergeChanges(rows: readonly ChangedRows[]): readonly ChangedRows[] {
+export function mergeNews(rows: readonly ChangedRows[]): readonly ChangedRows[] {
   if (rows.length < 2) return rows
   const byTable = new Map<Table, Set<string> | 'any'>()
   for (const { table, ids } of rows) {
@@ -46,7 +45,7 @@ export function mergeChanges(rows: readonly ChangedRows[]): readonly ChangedRows
   return [...byTable].map(([table, ids]) => ({ table, ids: ids === 'any' ? ids : [...ids] }))
 }
 
-/** No process waits for these. */
+/** Tables that no process waits for. */
 const QUIET: ReadonlySet<Table> = new Set<Table>([
   'audit',
   'results',
@@ -60,85 +59,84 @@ const QUIET: ReadonlySet<Table> = new Set<Table>([
 
 function isNews(write: Write): boolean {
   if (write.kind === 'mustExist' || write.kind === 'mustNotExist' || QUIET.has(write.table)) return false
-  if (write.table === 'operations') return isStep(write)
-  // What was sent is waited for, and what was acknowledged makes way for what is behind it. The rest is housekeeping.
+  if (write.table === 'operations') return isStateChange(write)
+  // Processes wait for new messages, and for acknowledged ones to make room. The rest is housekeeping.
   if (write.table === 'activity') return write.kind === 'insert'
-  if (write.table === 'inbox') return write.kind === 'delete' || isGivenBack(write)
-  // Who has it is waited for; that it is still the same one is not.
+  if (write.table === 'inbox') return write.kind === 'delete' || isReleased(write)
+  // Processes wait for a new holder, not for a renewal.
   if (write.table === 'leases') return write.kind !== 'update' || write.set.holder !== undefined
-  // That a process is still there changes nothing for the others.
+  // A heartbeat changes nothing for other processes.
   return write.table !== 'nodes' || write.kind !== 'update'
 }
 
-/** A reader that is gone also gives back what it had, which is waited for; a reader that takes something is not news. */
-function isGivenBack(write: Extract<Write, { readonly table: 'inbox' }>): boolean {
+/** A reader that leaves releases its messages, which others wait for. Taking a message is not announced. */
+function isReleased(write: Extract<Write, { readonly table: 'inbox' }>): boolean {
   return write.kind === 'update' && write.set.leaseOwner === null && typeof write.where.leaseOwner === 'string'
 }
 
 /**
- * Most calls begin at once and end with their caller's answer, which concerns no other process: announcing them would cost
- * every call something. An end that did not reach its caller is found when its time has come.
+ * Most calls start at once and end with the answer to their caller, which concerns no other process: announcing them would make
+ * every call slower. A result that did not reach its caller is found when `tellAt` has come.
  */
-function isStep(write: Extract<Write, { readonly table: 'operations' }>): boolean {
+function isStateChange(write: Extract<Write, { readonly table: 'operations' }>): boolean {
   if (write.kind === 'insert') return write.row.state !== 'leased'
   if (write.kind !== 'update') return false
   const { state, cancelRequestedAt = null, tellAt = null, updatedAt = 0 } = write.set
   if (state === undefined) return cancelRequestedAt !== null
-  const isHeard = write.where.state === 'leased' && tellAt !== null && tellAt > updatedAt
-  return state !== 'leased' && !isHeard
+  const isAnswered = write.where.state === 'leased' && tellAt !== null && tellAt > updatedAt
+  return state !== 'leased' && !isAnswered
 }
 
 function idsOf(write: Write): ChangedRows['ids'] {
-  if (write.table === 'activity' || write.table === 'inbox') return whoseIn(write)
+  if (write.table === 'activity' || write.table === 'inbox') return workspacesOf(write)
   if (write.kind === 'insert') return [write.row.id]
   const { id } = write.where as { readonly id?: string | { readonly in?: readonly string[] } }
   if (typeof id === 'string') return [id]
   return id?.in ?? 'any'
 }
 
-/** Of logs and inboxes the owning workspaces are announced: a process waits for a workspace, and has never seen the row. */
-function whoseIn(write: Extract<Write, { readonly table: 'activity' | 'inbox' }>): ChangedRows['ids'] {
+/** A process waits for the log or inbox of a workspace, and does not know the ids of new rows. */
+function workspacesOf(write: Extract<Write, { readonly table: 'activity' | 'inbox' }>): ChangedRows['ids'] {
   if (write.kind === 'insert') return [write.row.workspaceId]
   return typeof write.where.workspaceId === 'string' ? [write.where.workspaceId] : 'any'
 }
 
-/** The time that all processes on a store go by, which is the store's own: what one writes as a time the others judge. */
+/** The time of the store, which all processes on it use: one process writes a time that others compare. */
 export interface SharedTime {
-  /** Sets the clock of this process by the store. Call it before treating another process's lease as expired. */
+  /** Sets the clock of this process to the store's. Call it before treating another process's lease as expired. */
   align(): Promise<void>
 }
 
 export interface SharedTimeDeps {
   readonly clock: FollowingClock
   readonly log: Log
-  /** What the store says now. */
+  /** The store's time. */
   time(): Promise<number>
 }
 
-/** Less is the time that answers take, and matters to no lease. */
+/** A smaller difference may be network delay, and matters to no lease. */
 const TOLERATED_MS = 100
-/** More is nothing that time servers leave, and worth a word. */
-const WORTH_A_WORD_MS = 2_000
+/** NTP keeps clocks closer than that, so a larger difference is logged. */
+const LOGGED_MS = 2_000
 
 export function createSharedTime({ clock, log, time }: SharedTimeDeps): SharedTime {
   async function align(): Promise<void> {
     const askedAt = clock.now()
-    const said = await time()
+    const storeTime = await time()
     const now = clock.now()
-    // It was said at some moment in between.
-    const doubtMs = (now - askedAt) / 2
-    const wrongMs = now - (said + doubtMs)
-    const isWrong = Math.abs(wrongMs) > TOLERATED_MS + doubtMs
-    clock.setTo(isWrong ? now - wrongMs : now)
-    if (isWrong && Math.abs(wrongMs) > WORTH_A_WORD_MS)
-      log.warn(OTHER_TIME, { aheadSeconds: Math.round(wrongMs / 1000) })
+    // The store read its clock at some moment between request and response.
+    const uncertaintyMs = (now - askedAt) / 2
+    const aheadMs = now - (storeTime + uncertaintyMs)
+    const isWrong = Math.abs(aheadMs) > TOLERATED_MS + uncertaintyMs
+    clock.setTo(isWrong ? now - aheadMs : now)
+    if (isWrong && Math.abs(aheadMs) > LOGGED_MS) log.warn(CLOCK_WARNING, { aheadSeconds: Math.round(aheadMs / 1000) })
   }
 
   clock.onDoubt(() => {
-    align().catch(error => log.warn('what time it is could not be asked', { error: messageOf(error) }))
+    align().catch(error => log.warn("the database's time could not be read", { error: messageOf(error) }))
   })
   return { align }
 }
 
-const OTHER_TIME =
-  "This machine's clock and the database's do not agree, and the database's counts: set this machine's, as NTP does"
+const CLOCK_WARNING =
+  "This machine's clock and the database's do not agree. The database's time is used: set this machine's, as NTP does"

@@ -6,23 +6,21 @@ import { insert, remove, update } from './write.ts'
 
 /** The processes that work on one store. */
 export interface Nodes {
-  /** What this one is known by: its leases are held under it. */
+  /** The id of this process, which its leases name as their owner. */
   readonly id: string
-  /** Where this one is. */
   readonly self: Pick<NodeRow, 'id' | 'host' | 'folder'>
-  /** Makes this process one of them, and keeps it so. */
+  /** Registers this process, and keeps it registered. */
   join(): Promise<void>
-  /** Where this one listens. */
   publishUrl(url: string): Promise<void>
   /** The running processes, the longest-running first. */
   running(): Promise<readonly NodeRow[]>
-  /** Forgets those that were gone at that time. What they had in hand has to be settled before, and has been read since then. */
+  /** Removes processes that were gone at that time. Call it after their work, read since then, was taken over. */
   removeGone(at: number): Promise<void>
-  /** Whether no other was there at the last look, which is a third of a lease old at most. */
+  /** Whether no other process ran at the last read, which is at most a third of a lease old. */
   isAlone(): boolean
-  /** Whether this one has been there for longest, and so does what one is to do for all. */
+  /** Whether this process runs longest: it does what one process does for all. */
   isOldest(): boolean
-  /** Looks again now. */
+  /** Reads the processes again. */
   look(): Promise<void>
   leave(): Promise<void>
 }
@@ -32,12 +30,12 @@ export interface NodesDeps {
   readonly clock: Clock
   readonly log: Log
   readonly self: Pick<NodeRow, 'id' | 'host' | 'folder' | 'version'>
-  /** How long a process counts as running without a sign of life. */
+  /** How long a process is considered running without a heartbeat. */
   readonly leaseMs: number
   readonly news: StoreNews
-  /** What leases are judged by; the clock alone when absent. */
+  /** The time that leases are judged by; the clock alone when absent. */
   readonly time?: SharedTime | undefined
-  /** Called when other processes were there and are gone, and with every check for as long as a process that is gone is not forgotten. */
+  /** Called when a process is gone, and with every read until its row is removed. */
   onGone?: (() => void) | undefined
 }
 
@@ -71,12 +69,12 @@ export function createNodes({ store, clock, log, self, leaseMs, news, time, onGo
 
   const running = async () => (await all()).filter(isRunning)
 
-  /** A process with the folder for itself means that earlier holders are gone; the process itself is running, however long it slept. */
+  /** Earlier processes of this folder are gone, because this one has it. This process runs, however long it slept. */
   function isRunning({ id, folder, leaseUntil }: NodeRow): boolean {
     return id === self.id || (folder !== self.folder && leaseUntil > now())
   }
 
-  /** One after the other: what was read first must not be what is known last. */
+  /** One read at a time: an older result must not replace a newer one. */
   function look(): Promise<void> {
     const turn = looking.then(lookNow)
     looking = turn.catch(() => {
@@ -98,24 +96,24 @@ export function createNodes({ store, clock, log, self, leaseMs, news, time, onGo
     look().catch(error => log.warn('which processes run could not be read', { error: messageOf(error) }))
   }
 
-  /** A process that was thought gone and forgotten is back. */
-  async function say(): Promise<void> {
+  /** Renews the row; inserts it again where another process has removed it as gone. */
+  async function heartbeat(): Promise<void> {
     const { id, leaseUntil } = row()
     const { committed } = await store.commit([update('nodes', { where: { id }, set: { leaseUntil, url } })])
     if (!committed && !isLeaving) await store.commit([insert('nodes', row())])
     await look()
   }
 
-  function rest(): void {
+  function scheduleHeartbeat(): void {
     if (isLeaving) return
     cancelTimer = clock.after(leaseMs / 3, () => {
-      say()
-        .catch(error => log.warn('that this process runs could not be written', { error: messageOf(error) }))
-        .finally(rest)
+      heartbeat()
+        .catch(error => log.warn('the heartbeat of this process could not be written', { error: messageOf(error) }))
+        .finally(scheduleHeartbeat)
     })
   }
 
-  const stopHearing = news.listen({
+  const stopListening = news.listen({
     changed: rows => rows.some(({ table }) => table === 'nodes') && lookSoon(),
     back: lookSoon,
   })
@@ -127,13 +125,13 @@ export function createNodes({ store, clock, log, self, leaseMs, news, time, onGo
     look,
     async join() {
       await store.commit([insert('nodes', row())])
-      // A process that joins settles what it finds before anything else, and needs no notification.
+      // A joining process recovers crashed calls before anything else, and needs no `onGone`.
       known = await running()
-      rest()
+      scheduleHeartbeat()
     },
     async publishUrl(at) {
       url = at
-      await say()
+      await heartbeat()
     },
     async removeGone(at) {
       const gone = { leaseUntil: { atMost: Math.round(at) }, id: { not: self.id } }
@@ -147,7 +145,7 @@ export function createNodes({ store, clock, log, self, leaseMs, news, time, onGo
     isOldest: () => known.length === 0 || known[0]?.id === self.id,
     async leave() {
       isLeaving = true
-      stopHearing()
+      stopListening()
       cancelTimer()
       await store.commit([remove('nodes', { where: { id: self.id }, rows: 'any' })])
     },

@@ -9,40 +9,40 @@ export type Condition<V> =
   | { readonly atMost: NonNullable<V> }
   | { readonly above: NonNullable<V> }
   | { readonly atLeast: NonNullable<V> }
-  /** The same letters of the alphabet, and at least one of them in the other case. */
+  /** The same letters, at least one of them in the other case. */
   | { readonly otherCaseOf: Extract<V, string> }
 
-/** Columns that can be looked for: those that hold one text, number, yes or no. */
+/** Columns that can be queried: those of one text, number or boolean. */
 export type PlainColumn<T extends Table> = {
   [C in keyof Row<T>]: NonNullable<Row<T>[C]> extends string | number | boolean ? C : never
 }[keyof Row<T>]
 
-/** Which rows are meant: those for which all of this holds. */
+/** A filter: all of its conditions must hold. */
 export type Where<T extends Table> = { readonly [C in PlainColumn<T>]?: Condition<Row<T>[C]> }
 
 interface Guarded<T extends Table> {
   readonly table: T
-  /** What a failed guard is called when it is told: `grant.unused`. */
+  /** The name that a failed guard is reported under: `grant.unused`. */
   readonly guard?: string
 }
 
-/** Adds a row. Its guard fails when one with the same id, or another that must be unique, is there. */
+/** Adds a row. Its guard fails when the id, or another unique value, is taken. */
 export interface Insert<T extends Table> extends Guarded<T> {
   readonly kind: 'insert'
   readonly row: NewRow<T>
-  /** A column whose value is found out inside the commit, whatever the row says. */
+  /** A column whose value is computed inside the commit, whatever the row says. */
   readonly found?: ComputedNumber
 }
 
 /**
- * A number that only the commit knows. `next` is one more than the highest among the rows of the table that share these columns
- * with the new one, and 1 when there are none; `copy` is what a row of another table has there, which may be of the same commit.
+ * A number that only the commit knows. `next` is one more than the highest among the rows that share these columns with the new
+ * one, and 1 when there are none; `copy` is the value in a row of another table, which may be of the same commit.
  */
 export type ComputedNumber =
   | { readonly by: 'next'; readonly column: string; readonly within: readonly string[] }
   | { readonly by: 'copy'; readonly column: string; readonly from: Table; readonly id: string }
 
-/** Changes rows. Its guard fails unless as many were there as expected: one, if nothing is said. */
+/** Changes rows. Its guard fails unless the number of rows is as expected: one by default. */
 export interface Update<T extends Table> extends Guarded<T> {
   readonly kind: 'update'
   readonly where: Where<T>
@@ -50,14 +50,14 @@ export interface Update<T extends Table> extends Guarded<T> {
   readonly rows?: number | 'any'
 }
 
-/** Removes rows. Its guard fails unless as many were there as expected: one, if nothing is said. */
+/** Removes rows. Its guard fails unless the number of rows is as expected: one by default. */
 export interface Delete<T extends Table> extends Guarded<T> {
   readonly kind: 'delete'
   readonly where: Where<T>
   readonly rows?: number | 'any'
 }
 
-/** Writes nothing. Its guard fails unless such a row is there, or is not. */
+/** Writes nothing. Its guard fails unless such a row exists, or does not. */
 export interface Check<T extends Table> extends Guarded<T> {
   readonly kind: 'mustExist' | 'mustNotExist'
   readonly where: Where<T>
@@ -69,17 +69,14 @@ type WriteTo<T extends Table> = Insert<T> | Update<T> | Delete<T> | Check<T>
 export type Write = { readonly [T in Table]: WriteTo<T> }[Table]
 export type WriteKind = Write['kind']
 
-type UpdateOptions<T extends Table> = Omit<Update<T>, 'kind' | 'table'>
-type DeleteOptions<T extends Table> = Omit<Delete<T>, 'kind' | 'table'>
-
 /** Adds this row. */
 export function insert<T extends Table>(table: T, row: NewRow<T>, guard?: string): Write {
   return step({ kind: 'insert', table, row, ...named(guard) })
 }
 
 /**
- * Adds this row with the next number in a column, counted within the rows that share these columns with it. As commits happen
- * one after the other, a reader that has read up to a number has seen all below it, as long as the row with the highest stays.
+ * Adds this row with the next number in a column, counted within the rows that share these columns with it. Commits are applied
+ * one after the other, so a reader that has read up to a number has seen all below it, as long as the highest row stays.
  */
 export function insertNext<T extends Table, C extends PlainColumn<T>>(
   table: T,
@@ -100,27 +97,27 @@ export function insertCopying<T extends Table, C extends PlainColumn<T>>(
   return step({ kind: 'insert', table, row: row as NewRow<T>, found, ...named(guard) })
 }
 
-/** Changes the rows that are meant. */
-export function update<T extends Table>(table: T, options: UpdateOptions<T>): Write {
+/** Changes the rows that match. */
+export function update<T extends Table>(table: T, options: Omit<Update<T>, 'kind' | 'table'>): Write {
   return step({ kind: 'update', table, ...options })
 }
 
-/** Removes the rows that are meant. */
-export function remove<T extends Table>(table: T, options: DeleteOptions<T>): Write {
+/** Removes the rows that match. */
+export function remove<T extends Table>(table: T, options: Omit<Delete<T>, 'kind' | 'table'>): Write {
   return step({ kind: 'delete', table, ...options })
 }
 
-/** Lets the commit through only when such a row is there. */
+/** Lets the commit through only when such a row exists. */
 export function mustExist<T extends Table>(table: T, where: Where<T>, guard?: string): Write {
   return step({ kind: 'mustExist', table, where, ...named(guard) })
 }
 
-/** Lets the commit through only when no such row is there. */
+/** Lets the commit through only when no such row exists. */
 export function mustNotExist<T extends Table>(table: T, where: Where<T>, guard?: string): Write {
   return step({ kind: 'mustNotExist', table, where, ...named(guard) })
 }
 
-/** The compiler does not see that a step for one of the tables is a step for the union of them. */
+/** The compiler does not see that a write to one of the tables is a `Write`. */
 function step<T extends Table>(write: WriteTo<T>): Write {
   return write as unknown as Write
 }

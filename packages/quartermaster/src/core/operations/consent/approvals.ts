@@ -3,7 +3,6 @@ import {
   type AuditEntry,
   type ConsentAsk,
   type GrantRow,
-  type Lasting,
   type OperationRow,
   type OperationState,
   type Settings,
@@ -20,52 +19,47 @@ import {
   type StorageAccess,
 } from '../record/operation-storage.ts'
 import { askedAgain, commitLease, leased } from '../record/transitions.ts'
-import { type Answerer, byWhom, type Consent, type ConsentDecision } from './consent-decision.ts'
+import { byWhom, type Consent, type ConsentDecision } from './consent-decision.ts'
+import { type Answerer, type ConsentAnswer } from './grants.ts'
 import { consentWrites, createPendingLimit, equalRequests } from './requests.ts'
-
-/** What ends the waiting together with the call. */
-interface Bound {
-  race<T>(work: Promise<T>): Promise<T>
-}
 
 /** A call that is not allowed yet. */
 export interface UnallowedCall {
   readonly record: OperationRecord
   readonly asks: readonly ConsentAsk[]
-  readonly deadline: Bound
+  readonly deadline: { race<T>(work: Promise<T>): Promise<T> }
   /** How long its caller waits. */
   readonly budgetMs: number
 }
 
-/** Has persons asked about calls, and waits with those for as long as their callers do. */
+/** Asks people about calls, and waits for the answer as long as the caller does. */
 export interface Approvals {
-  /** Records a call as waiting, and asks. `known` when the caller's key is on record already. Throws `LIMIT_EXCEEDED`. */
+  /** Records a call as waiting, and asks. `known` when the idempotency key is recorded already. Throws `LIMIT_EXCEEDED`. */
   open(call: UnallowedCall): Promise<'begun' | 'known'>
   /**
-   * Asks again about a queued operation that is not allowed any more, as long as it may wait at all; the earlier answer goes to
-   * the audit. Another process may have changed the operation meanwhile: then nothing is asked.
+   * Asks again about a queued operation that is no longer allowed, without extending its expiry; the earlier answer goes to the
+   * audit. Does nothing where another process has changed the operation.
    */
   reopen(row: OperationRow, asks: readonly ConsentAsk[]): Promise<void>
   /**
-   * The state of the operation when it no longer waits, or nothing when the caller's patience is over. Rejects with the
-   * deadline. The operation is held from then on, however this ends, until its caller leaves it: an operation that is being
-   * cancelled must not be run meanwhile.
+   * The state of the operation once it no longer waits, or nothing when the caller has waited long enough. Rejects with the
+   * deadline. Holds the operation until `release`, however this ends: the queue must not run an operation that its caller is
+   * about to cancel.
    */
   waitForAnswer(call: UnallowedCall): Promise<OperationState | undefined>
-  /** Limits how long the caller waits from now on, where it would wait longer. */
+  /** Shortens how long the caller waits from now on. */
   limitWait(id: string, budgetMs: number): void
-  /** Takes an allowed operation for a caller who still waits; nothing when another process was faster. */
+  /** Leases an allowed operation for its waiting caller; nothing when another process was faster. */
   leaseAllowed(
     id: string,
     allowed: Extract<ConsentDecision, { kind: 'allowed' }>,
   ): Promise<OperationSnapshot | undefined>
-  /** The caller does not wait for it any more, and takes nothing. */
+  /** The caller does not wait any more. */
   release(id: string): void
-  /** The result is received here until this is called. */
+  /** Holds an operation without waiting; returns how to release it. */
   hold(id: string): () => void
-  /** Whether a caller waits for it here: then it is left to that, to run and to hear of. */
+  /** Whether a caller in this process waits for the operation: only that caller runs it and gets its result. */
   isHeld(id: string): boolean
-  /** All that callers wait for here. */
   held(): readonly string[]
 }
 
@@ -79,37 +73,39 @@ interface ApprovalsDeps {
   readonly settings: Pick<Settings, 'approvalHours' | 'approvalsPerAgent' | 'leaseSeconds'>
 }
 
-/** A caller who waits. */
-interface Waiting {
-  /** It waits no more: it is in this state, or patience is over. */
-  over(state: OperationState | undefined): void
-  /** It waits for this long from now on at most. */
+/** A caller that waits. */
+interface Waiter {
+  /** Ends the wait: with the new state, or with nothing after a timeout. */
+  end(state: OperationState | undefined): void
   limit(ms: number): void
 }
 
-/** The result is received here without a waiting caller. */
-const NO_CALLER: Waiting = { over() {}, limit() {} }
+const NO_WAITER: Waiter = { end() {}, limit() {} }
 
 const HOUR_MS = 3_600_000
 
 export function createApprovals(deps: ApprovalsDeps): Approvals {
   const { storage, clock, ids, emitter, operations, owner, settings } = deps
-  const room = createPendingLimit(deps)
-  const held = new Map<string, Waiting>()
+  const withinLimit = createPendingLimit(storage, settings)
+  const held = new Map<string, Waiter>()
   emitter.on('operation.changed', ({ id, from, to }) => {
-    // A change in another process comes without its beginning. A caller that waits here checks the state.
-    if (from === 'waitingForApproval' || (from === undefined && to !== 'waitingForApproval')) held.get(id)?.over(to)
+    // Changes by other processes have no `from`; the waiting caller checks the state.
+    if (from === 'waitingForApproval' || (from === undefined && to !== 'waitingForApproval')) held.get(id)?.end(to)
   })
 
-  async function waitFor(id: string, budgetMs: number, deadline: Bound): Promise<OperationState | undefined> {
+  async function waitFor(
+    id: string,
+    budgetMs: number,
+    deadline: UnallowedCall['deadline'],
+  ): Promise<OperationState | undefined> {
     const timers = new Set<Cancel>()
     let isOver = false
-    const next = new Promise<OperationState | undefined>(over => {
+    const next = new Promise<OperationState | undefined>(end => {
       const limit = (ms: number) => {
-        // The operation is held until its caller leaves it, and `hurry` may come late.
-        if (!isOver) timers.add(clock.after(ms, () => over(undefined)))
+        // The operation stays held after the wait, so `limitWait` may come late.
+        if (!isOver) timers.add(clock.after(ms, () => end(undefined)))
       }
-      held.set(id, { over, limit })
+      held.set(id, { end, limit })
       limit(budgetMs)
     })
     try {
@@ -123,21 +119,20 @@ export function createApprovals(deps: ApprovalsDeps): Approvals {
     }
   }
 
-  /** Whether no equal call waits that people were notified of already. A call that cannot be looked up is announced. */
+  /** Whether no equal call waits that people were notified of already; yes where that cannot be read. */
   async function isFirst(request: Parameters<typeof equalRequests>[1] & { readonly id: string }): Promise<boolean> {
     const { store } = await storage.open()
     const [first] = await equalRequests(store, request).catch(() => [])
     return first === undefined || first.id === request.id
   }
 
-  /** The request about one operation, opened again or for the first time: a lasting yes may have come before any. */
-  function reopened(
+  /** Opens the request of an operation again. A lasting grant may have allowed it at first, so there may be none yet. */
+  function reopenWrite(
     row: OperationRow,
     before: ApprovalRow | undefined,
     again: Pick<ApprovalRow, 'asks' | 'expiresAt'>,
   ) {
-    const createdAt = Math.round(clock.now())
-    const open = { ...again, state: 'open' as const, createdAt }
+    const open = { ...again, state: 'open' as const, createdAt: Math.round(clock.now()) }
     const { id, tool, definitionHash, digest } = row
     if (!before) return insert('approvals', { id, ...callerColumnsOf(row), tool, definitionHash, digest, ...open })
     const where = { id, state: before.state }
@@ -151,16 +146,12 @@ export function createApprovals(deps: ApprovalsDeps): Approvals {
       const now = Math.round(clock.now())
       const expiresAt = Math.min(row.expiresAt ?? Number.POSITIVE_INFINITY, now + settings.approvalHours * HOUR_MS)
       const before = await store.get('approvals', id)
-      const line = auditOfRow(row, {
-        at: now,
-        outcome: 'notRun',
-        code: 'CONSENT_REQUIRED',
-        consent: before && consentOf(before),
-      })
+      const consent = before && consentOf(before)
+      const line = auditOfRow(row, { at: now, outcome: 'notRun', code: 'CONSENT_REQUIRED', consent })
       const { writes, change } = askedAgain(row, { expiresAt }, now)
       const { committed } = await store.commit([
         ...writes,
-        reopened(row, before, { asks: [...asks], expiresAt }),
+        reopenWrite(row, before, { asks: [...asks], expiresAt }),
         insert('audit', auditRow(ids.next('audit'), line)),
       ])
       if (!committed) return
@@ -171,18 +162,12 @@ export function createApprovals(deps: ApprovalsDeps): Approvals {
     async open({ record, asks, budgetMs }) {
       const { id, caller, tool, definitionHash, digest } = record
       const now = Math.round(clock.now())
-      const expiresAt = now + settings.approvalHours * HOUR_MS
       const request = {
-        id,
-        ...callerColumns(caller),
-        tool,
-        definitionHash,
-        digest,
-        asks: [...asks],
+        ...{ id, ...callerColumns(caller), tool, definitionHash, digest, asks: [...asks] },
         createdAt: now,
-        expiresAt,
+        expiresAt: now + settings.approvalHours * HOUR_MS,
       }
-      const begun = await room.enter(caller, () =>
+      const begun = await withinLimit(caller, () =>
         operations.park(record, { ...request, state: 'open' }, now + budgetMs),
       )
       const { organisation, name: agent } = caller
@@ -199,8 +184,7 @@ export function createApprovals(deps: ApprovalsDeps): Approvals {
       const row = await store.get('operations', id)
       if (row?.state !== 'queued') return undefined
       const now = Math.round(clock.now())
-      const terms = { owner, until: now + settings.leaseSeconds * 1000 }
-      const lease = leased(row, terms, now)
+      const lease = leased(row, { owner, until: now + settings.leaseSeconds * 1000 }, now)
       if (!(await commitLease(store, lease, { id, more: consentWrites(grants, id, now) }))) return undefined
       emitter.emit('operation.changed', lease.change)
       return { ...row, ...lease.after } satisfies OperationRow
@@ -208,7 +192,7 @@ export function createApprovals(deps: ApprovalsDeps): Approvals {
     release: id => void held.delete(id),
     hold(id) {
       if (held.has(id)) return () => {}
-      held.set(id, NO_CALLER)
+      held.set(id, NO_WAITER)
       return () => void held.delete(id)
     },
     isHeld: id => held.has(id),
@@ -218,21 +202,18 @@ export function createApprovals(deps: ApprovalsDeps): Approvals {
 
 const UNANSWERED = { answeredAt: null, answeredBy: null, via: null, lasting: null } as const
 
-/** Who answered it. */
 function consentOf({ asks, answeredBy, via }: ApprovalRow): Consent | undefined {
   if (answeredBy === null || via === null) return undefined
   return { operations: asks.map(({ operation }) => operation), by: byWhom({ via, name: answeredBy }) }
 }
 
-/** What was said about a request. */
-interface Said {
-  readonly decision: 'allow' | 'deny'
-  readonly lasting: Lasting
-  readonly by: Answerer
-}
-
-/** What the audit says about a person's answer, in the commit that makes it count. */
-export function auditOfAnswer(row: OperationRow, { asks }: ApprovalRow, { decision, lasting, by }: Said, at: number) {
+/** The audit line of a person's answer. */
+export function auditOfAnswer(
+  row: OperationRow,
+  { asks }: ApprovalRow,
+  { decision, lasting, by }: ConsentAnswer & { readonly by: Answerer },
+  at: number,
+) {
   const consent = { operations: asks.map(({ operation }) => operation), by: byWhom(by), lasting }
   const line = auditOfRow(row, { at, outcome: 'notRun', code: ANSWER_CODES[decision], consent })
   return decision === 'allow' ? ({ ...line, decision: 'allowed' } as const) : line
@@ -248,7 +229,7 @@ export function auditOfRevocation(grant: GrantRow, { by, tool }: { by: string; t
     caller: callerOf(grant),
     tool: grant.tool ?? tool,
     digest: grant.digest ?? '',
-    // What was allowed is not any more; what was forbidden may be asked for again.
+    // Revoking an allowance refuses the operation; revoking a denial lets it be asked for again.
     decision: grant.decision === 'allow' ? 'refused' : 'allowed',
     outcome: 'notRun',
     code: 'GRANT_REVOKED',

@@ -16,8 +16,16 @@ import { endTerms, OTHER_PROCESS_MS, type StorageAccess, type WhereAwaited } fro
 import { type Ended, ended, queued, type Step } from '../record/transitions.ts'
 import type { FailureVerifier } from '../record/verify-after-failure.ts'
 import { auditOfAnswer, auditOfRevocation } from './approvals.ts'
-import { type Answerer, byWhom } from './consent-decision.ts'
-import { answerRefused, type ConsentAnswer, type GivenAnswer, grantsFor, liveGrants, validateAnswer } from './grants.ts'
+import { byWhom } from './consent-decision.ts'
+import {
+  type Answerer,
+  answerRefused,
+  type ConsentAnswer,
+  type GivenAnswer,
+  grantsFor,
+  liveGrants,
+  validateAnswer,
+} from './grants.ts'
 import {
   alreadyAnswered,
   closeRequest,
@@ -33,9 +41,7 @@ import {
   type SharedRequest,
 } from './requests.ts'
 
-export type { Answerer, ConsentAnswer }
-
-/** Which grants are to be taken back. */
+/** Which grants to list or revoke. */
 export interface GrantFilter {
   readonly id?: string | undefined
   readonly agent?: string | undefined
@@ -46,53 +52,57 @@ export interface GrantFilter {
 
 /** A valid grant. */
 export type LiveGrant = GrantRow & {
-  /** Whether it is about calls that do not tell their resource, although their operation is about one; not about all. */
+  /** Whether it covers only calls whose resource is unknown, although its operation has a scope. */
   readonly isUnnamed: boolean
 }
 
 /** The consent service of each organisation. Requests of other organisations are not visible in it. */
 export type ConsentServices = (organisation: string) => ConsentService
 
-/** Where persons of an organisation answer what its agents' calls ask for, and take back what they allowed. */
+/** Lets people of an organisation answer its agents' requests for consent, and revoke grants. */
 export interface ConsentService {
-  /**
-   * What waits for an answer, oldest first, equal calls of one caller as one; of more than a thousand as many of each agent as of
-   * any other.
-   */
+  /** Open requests, oldest first, equal calls of one caller as one; at most a thousand, evenly spread over agents. */
   open(agent?: string): Promise<readonly SharedRequest[]>
   /** One request, answered or not. Throws `NAME_UNKNOWN`. */
   request(operationId: string): Promise<SharedRequest>
-  /** The arguments as they were given, for the person who decides; nothing once they are forgotten. */
+  /** The arguments as given, for the person who decides; nothing once they are erased. */
   argumentsOf(operationId: string): Promise<unknown>
   /**
-   * The first answer wins, also for equal waiting calls of the same caller. Throws `REQUEST_REFUSED` when it has been answered,
-   * is over, or cannot be answered so.
+   * The first answer wins, also for equal waiting calls of the same caller. Throws `REQUEST_REFUSED` when the request is
+   * answered or over, or cannot be answered like this.
    */
   answer(operationId: string, answer: ConsentAnswer, by: Answerer): Promise<void>
   /** The valid grants, oldest first; a thousand at most. */
   grants(filter?: GrantFilter): Promise<readonly LiveGrant[]>
-  /** Takes grants back, from now on and for what waits; answers how many. */
+  /** Revokes grants, also for calls that wait now; returns how many. */
   revoke(filter: GrantFilter, by: Answerer): Promise<number>
 }
 
-interface ConsentServiceDeps extends AnsweringDeps {
+interface ConsentServiceDeps {
   readonly storage: StorageAccess
+  readonly clock: Clock
+  readonly ids: Ids
+  readonly emitter: Emitter
+  /** Where the caller of an operation waits, and so gets the result as its answer. */
+  readonly whereAwaited: WhereAwaited
+  readonly failureVerifier: Pick<FailureVerifier, 'resultOf'>
+  readonly catalogue: Definitions
+  readonly log: Log
+  readonly settings: Pick<Settings, 'grantHours' | 'operationDays' | 'retryMaxAgeMinutes'>
 }
 
-/** Upper bound of a list: longer ones are not readable. */
 const MOST_GRANTS = 1_000
 
 export function createConsentServices(deps: ConsentServiceDeps): ConsentServices {
-  const answering = createAnswerHandler(deps)
-  return organisation => createConsentService(organisation, { ...deps, answering })
+  const applyAnswer = createAnswerHandler(deps)
+  return organisation => createConsentService(organisation, deps, applyAnswer)
 }
 
 function createConsentService(
   organisation: string,
-  deps: ConsentServiceDeps & { answering: AnswerHandler },
+  { storage, clock, ids, emitter, catalogue }: ConsentServiceDeps,
+  applyAnswer: ReturnType<typeof createAnswerHandler>,
 ): ConsentService {
-  const { storage, clock, ids, emitter, catalogue, answering } = deps
-
   function whereOf({ id, agent, operation, by }: GrantFilter): Where<'grants'> {
     return {
       organisation,
@@ -105,8 +115,7 @@ function createConsentService(
     }
   }
 
-  /** By what is defined now, as a call is judged. */
-  function live(grant: GrantRow): LiveGrant {
+  function toLiveGrant(grant: GrantRow): LiveGrant {
     const { scope } = catalogue.current().consentOperations.get(grant.operation) ?? {}
     return { ...grant, isUnnamed: grant.scope === null && scope !== undefined }
   }
@@ -114,9 +123,9 @@ function createConsentService(
   return {
     async open(agent) {
       const { store } = await storage.open()
-      const whose = agent === undefined ? { organisation } : { organisation, workspace: agent }
+      const where = agent === undefined ? { organisation } : { organisation, workspace: agent }
       const open: ApprovalRow[] = []
-      for await (const page of openRequests(store, whose)) open.push(...page)
+      for await (const page of openRequests(store, where)) open.push(...page)
       return limitPerAgent(groupEqual(open))
     },
     async request(operationId) {
@@ -131,7 +140,7 @@ function createConsentService(
     },
     async answer(operationId, answer, by) {
       const { store } = await storage.open()
-      await answering.take(store, { request: await findRequest(store, organisation, operationId), answer, by })
+      await applyAnswer(store, { request: await findRequest(store, organisation, operationId), answer, by })
     },
     async grants(filter = {}) {
       const { store } = await storage.open()
@@ -140,7 +149,7 @@ function createConsentService(
         found.push(...page)
         if (found.length >= MOST_GRANTS) break
       }
-      return found.slice(0, MOST_GRANTS).map(live)
+      return found.slice(0, MOST_GRANTS).map(toLiveGrant)
     },
     async revoke(filter, by) {
       const { store } = await storage.open()
@@ -153,25 +162,22 @@ function createConsentService(
 }
 
 interface Revocation {
-  /** The valid grants, or some of them. */
   readonly where: Where<'grants'>
   readonly by: Answerer
   readonly now: number
   readonly ids: Ids
 }
 
-const BATCH = 200
-
-/** Takes back all grants that are meant, each with its line of the audit in the same commit; answers how many. */
+/** Revokes all matching grants, each with its audit line in the same commit; returns how many. */
 async function revokeGrants(store: Store, { where, by, now, ids }: Revocation): Promise<number> {
   let count = 0
   for await (const grants of liveGrants(store, where)) {
     const tools = await toolsOf(store, grants)
-    const meant = { ...where, id: { in: grants.map(({ id }) => id) } }
+    const these = { ...where, id: { in: grants.map(({ id }) => id) } }
     const set = { revokedAt: now, revokedBy: by.name }
     const { committed } = await store.commit([
       // A grant that was used or revoked meanwhile would get a false audit line: then all are read again.
-      update('grants', { where: meant, set, rows: grants.length, guard: 'grants.live' }),
+      update('grants', { where: these, set, rows: grants.length, guard: 'grants.live' }),
       ...grants.map(grant => {
         const tool = tools.get(grant.askedFor ?? '') ?? ''
         return insert('audit', auditRow(ids.next('audit'), auditOfRevocation(grant, { by: byWhom(by), tool }, now)))
@@ -183,53 +189,32 @@ async function revokeGrants(store: Store, { where, by, now, ids }: Revocation): 
   return count
 }
 
-/** The tools whose calls they were asked for, by operation; those that are forgotten are not there. */
+/** The tools of the calls that these grants were asked for, by operation; requests may be pruned already. */
 async function toolsOf(store: Store, grants: readonly GrantRow[]): Promise<ReadonlyMap<string, string>> {
   const asked = [...new Set(grants.flatMap(({ askedFor }) => askedFor ?? []))]
   const where = { id: { in: asked } }
-  const rows = await store.find('approvals', { where, columns: ['id', 'tool'], limit: BATCH })
+  const rows = await store.find('approvals', { where, columns: ['id', 'tool'], limit: grants.length })
   return new Map(rows.map(({ id, tool }) => [id, tool]))
 }
 
-/** Makes answers count. */
-export interface AnswerHandler {
-  /** For the request, and for what else waits and is decided by it. Throws `REQUEST_REFUSED`. */
-  take(store: Store, given: GivenAnswer): Promise<void>
-}
-
-export interface AnsweringDeps {
-  readonly clock: Clock
-  readonly ids: Ids
-  readonly emitter: Emitter
-  /** Where the caller waits, and so gets the result as the answer. */
-  readonly whereAwaited: WhereAwaited
-  readonly failureVerifier: Pick<FailureVerifier, 'resultOf'>
-  readonly catalogue: Definitions
-  readonly log: Log
-  readonly settings: Pick<Settings, 'grantHours' | 'operationDays' | 'retryMaxAgeMinutes'>
-}
-
-export function createAnswerHandler(deps: AnsweringDeps): AnswerHandler {
+/** Applies an answer to its request and to every other request that it decides. Throws `REQUEST_REFUSED`. */
+function createAnswerHandler(deps: ConsentServiceDeps) {
   const { clock, ids, emitter, failureVerifier, catalogue, log, settings } = deps
 
   function dueTerms(row: OperationRow, now: number) {
     const expiresAt = now + settings.retryMaxAgeMinutes * 60_000
-    // A caller that waits in another process is to run it there.
+    // A caller that waits in another process runs it there.
     const dueAt = deps.whereAwaited(row, now) === 'elsewhere' ? now + OTHER_PROCESS_MS : now
     return { dueAt, expiresAt }
   }
 
-  function due(row: OperationRow, now: number): Step {
-    const { error, attempts } = row
-    return queued(row, { ...dueTerms(row, now), error, attempts }, now)
-  }
-
   async function stepFor(row: OperationRow, { decision }: ConsentAnswer, now: number): Promise<Step> {
-    if (decision === 'allow') return due(row, now)
+    const { error: earlier, attempts } = row
+    if (decision === 'allow') return queued(row, { ...dueTerms(row, now), error: earlier, attempts }, now)
     const error = new AppError('CONSENT_DENIED', `A person did not allow "${row.tool}".`, {
       details: { tool: row.tool },
     })
-    // A no undoes nothing: what an earlier run had done is done.
+    // A denial undoes nothing: an earlier run may have done the work.
     const result = await failureVerifier.resultOf(row)
     const end: Omit<Ended, 'result' | 'isTold'> = result
       ? { state: 'succeeded', outcome: 'succeeded', error: undefined }
@@ -238,22 +223,22 @@ export function createAnswerHandler(deps: AnsweringDeps): AnswerHandler {
     return ended(row, { ...end, result, isTold }, endTerms(now, row, settings))
   }
 
-  /** What waits for something else than would be run now gets no answer. A run finds that out as well, and ends it. */
+  /** Refuses an answer where another tool would run than the one asked about, and closes the request: its run ends it. */
   async function refuseVoid(store: Store, request: ApprovalRow, { lasting }: ConsentAnswer): Promise<void> {
-    const worth = requestStatus(request, catalogue)
-    if (worth === 'unseen' && lasting !== 'once')
+    const status = requestStatus(request, catalogue)
+    if (status === 'unavailable' && lasting !== 'once')
       throw answerRefused(request, `"${request.tool}" is not there now. Until it is, answer for this call only.`)
-    if (worth === 'sound' || worth === 'unseen') return
+    if (status === 'valid' || status === 'unavailable') return
     const now = Math.round(clock.now())
-    const row = await waiting(store, request)
+    const row = await waitingRow(store, request)
     const { writes, change } = closeRequest(row, dueTerms(row, now), now)
     const { committed } = await store.commit(writes)
     if (!committed) throw alreadyAnswered(await findRequest(store, request.organisation, request.id))
     emitter.emit('operation.changed', change)
-    throw requestVoid(request, worth)
+    throw requestVoid(request, status)
   }
 
-  /** Equal calls, or calls that a lasting answer covers. The answer is valid already; these can be answered one by one where this fails. */
+  /** Equal calls, or calls that a lasting answer covers. Where this fails they can still be answered one by one. */
   async function decideOthers(store: Store, given: GivenAnswer): Promise<void> {
     const { decision } = given.answer
     const now = Math.round(clock.now())
@@ -264,20 +249,21 @@ export function createAnswerHandler(deps: AnsweringDeps): AnswerHandler {
         : decidedRequests(store, given.request, { decision, catalogue, now })
       for await (const request of others) {
         const other = { ...given, request }
-        await answered(store, other, isOnce ? grantsFor(other, { now, ids, settings }) : []).catch(unlessOver)
+        const grants = isOnce ? grantsFor(other, { now, ids, settings }) : []
+        await commitAnswer(store, other, grants).catch(ignoreRefused)
       }
     } catch (error) {
-      log.warn('what else an answer decides was left waiting', { error: messageOf(error) })
+      log.warn('other requests that an answer decides are still waiting', { error: messageOf(error) })
     }
   }
 
-  async function answered(
+  async function commitAnswer(
     store: Store,
     { request, answer, by }: GivenAnswer,
     grants: readonly NewRow<'grants'>[],
   ): Promise<void> {
     const now = Math.round(clock.now())
-    const row = await waiting(store, request)
+    const row = await waitingRow(store, request)
     const { writes, change } = await stepFor(row, answer, now)
     const line = auditOfAnswer(row, request, { ...answer, by }, now)
     const state = answer.decision === 'allow' ? ('allowed' as const) : ('denied' as const)
@@ -294,25 +280,23 @@ export function createAnswerHandler(deps: AnsweringDeps): AnswerHandler {
     emitter.emit('operation.changed', change)
   }
 
-  return {
-    async take(store, given) {
-      const { request, answer } = given
-      if (request.state !== 'open') throw alreadyAnswered(request)
-      validateAnswer(given, settings)
-      await refuseVoid(store, request, answer)
-      await answered(store, given, grantsFor(given, { now: Math.round(clock.now()), ids, settings }))
-      await decideOthers(store, given)
-    },
+  return async (store: Store, given: GivenAnswer): Promise<void> => {
+    const { request, answer } = given
+    if (request.state !== 'open') throw alreadyAnswered(request)
+    validateAnswer(given, settings)
+    await refuseVoid(store, request, answer)
+    await commitAnswer(store, given, grantsFor(given, { now: Math.round(clock.now()), ids, settings }))
+    await decideOthers(store, given)
   }
 }
 
-async function waiting(store: Store, request: ApprovalRow): Promise<OperationRow> {
+async function waitingRow(store: Store, request: ApprovalRow): Promise<OperationRow> {
   const row = await store.get('operations', request.id)
   if (row?.state === 'waitingForApproval') return row
   throw alreadyAnswered(request)
 }
 
 /** Another process or person was faster. */
-function unlessOver(error: unknown): void {
+function ignoreRefused(error: unknown): void {
   if (!isAppError(error) || error.code !== 'REQUEST_REFUSED') throw error
 }

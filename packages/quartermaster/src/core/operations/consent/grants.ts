@@ -1,4 +1,5 @@
 import {
+  type AnsweredVia,
   AppError,
   type ApprovalRow,
   type Caller,
@@ -9,17 +10,11 @@ import {
   type Settings,
 } from '../../../contracts/index.ts'
 import { type Ids } from '../../kernel/index.ts'
-import { type Store, type Where } from '../../store/index.ts'
+import { pagesOf, type Store, type Where } from '../../store/index.ts'
 import { callerColumns, callerColumnsOf } from '../record/operation-storage.ts'
 import { REPEATABLE } from '../record/transitions.ts'
-import { type Answerer } from './consent-decision.ts'
 
 const HOUR_MS = 3_600_000
-
-/** The longest validity of an answer. */
-function longestMs({ grantHours }: Pick<Settings, 'grantHours'>): number {
-  return grantHours * HOUR_MS
-}
 
 interface GrantTerms {
   readonly now: number
@@ -27,14 +22,15 @@ interface GrantTerms {
   readonly settings: Pick<Settings, 'grantHours'>
 }
 
-/** What the answer leaves behind: for each thing asked a grant of its own. A no to one call leaves none. */
-export function grantsFor(given: GivenAnswer, terms: GrantTerms): NewRow<'grants'>[] {
+/** The grants that an answer creates, one for each ask. Denying a single call creates none. */
+export function grantsFor(given: GivenAnswer, { now, ids, settings }: GrantTerms): NewRow<'grants'>[] {
   const { request, answer, by } = given
-  const { decision, lasting } = answer
+  const { decision, lasting, minutes } = answer
   if (decision === 'deny' && lasting === 'once') return []
   const single = lasting === 'once' ? { tool: request.tool, digest: request.digest } : {}
+  const lastingMs = lasting === 'time' && minutes !== undefined ? Math.round(minutes * 60_000) : longestMs(settings)
   return request.asks.map(({ operation, scope }) => ({
-    id: terms.ids.next('grant'),
+    id: ids.next('grant'),
     ...callerColumnsOf(request),
     operation,
     scope,
@@ -44,30 +40,28 @@ export function grantsFor(given: GivenAnswer, terms: GrantTerms): NewRow<'grants
     askedFor: request.id,
     grantedBy: by.name,
     via: by.via,
-    createdAt: terms.now,
-    expiresAt: expiryOf(given, terms),
+    createdAt: now,
+    expiresAt: lasting === 'once' ? request.expiresAt : now + lastingMs,
   }))
 }
 
-function expiryOf({ request, answer: { lasting, minutes } }: GivenAnswer, { now, settings }: GrantTerms): number {
-  if (lasting === 'once') return request.expiresAt
-  return now + (lasting === 'time' && minutes !== undefined ? Math.round(minutes * 60_000) : longestMs(settings))
+function longestMs({ grantHours }: Pick<Settings, 'grantHours'>): number {
+  return grantHours * HOUR_MS
 }
 
-/** Whose grants, and for what. */
 interface GrantsWanted {
   readonly caller: Caller
   readonly asks: readonly Pick<ConsentAsk, 'operation' | 'scope' | 'grantable'>[]
-  /** What was given for one call is looked for by the call it was given for. */
+  /** Grants for one call are found by the operation that they were given for. */
   readonly operationId: string
 }
 
-/** A call asks for a handful of things, and is asked about again a few times. */
+/** A call has a handful of asks, and is asked about again a few times. */
 const MOST_OF_ONE_CALL = 1_000
 
 /**
- * Those grants that can decide about a call: of those that last, for each thing it asks for a no where there is one, else a yes;
- * and those that were given for this call. However many others there are, none hides one of these.
+ * The grants that can decide about a call: of the lasting ones, for each ask a denial where there is one, else an allowance; and
+ * those given for this call. However many other grants exist, these are always found.
  */
 export async function findGrants(
   store: Store,
@@ -75,12 +69,12 @@ export async function findGrants(
   more: Where<'grants'>,
 ): Promise<readonly GrantRow[]> {
   const { workspace: _, ...own } = callerColumns(caller)
-  const whose = { ...callerColumns(caller), ...more }
   const lasting = asks.map(({ operation, scope, grantable }) =>
     store.find('grants', {
-      // For operations that can only be allowed per call, or whose subject is unknown, any no applies and no yes.
+      // Where only single calls can be allowed, or the resource is unknown, any denial applies and no allowance.
       where: {
-        ...whose,
+        ...callerColumns(caller),
+        ...more,
         operation,
         ...(grantable === 'once' ? { decision: 'deny' as const } : { scope }),
         lasting: { in: ['always', 'time'] },
@@ -91,7 +85,7 @@ export async function findGrants(
     }),
   )
   const single = store.find('grants', {
-    // Not by workspace, or an index would be taken that finds those of all other calls as well.
+    // Without the workspace: its index would also read the grants of all other calls.
     where: { ...own, askedFor: operationId, lasting: 'once', ...more },
     order: { by: ['createdAt', 'id'], direction: 'descending' },
     limit: MOST_OF_ONE_CALL,
@@ -100,80 +94,79 @@ export async function findGrants(
 }
 
 const PAGE = 200
-/** What a person can have tried again, as `canRepeat` says it of one. */
-const CAN_REPEAT = { state: { in: REPEATABLE }, arguments: { not: null } } as const
 
 /**
- * The grants among these that are still of use, oldest first, a page at a time: a grant for one call is, used or not, for as
- * long as that call may be run, also because a person retries it.
+ * The grants that are still of use, oldest first, a page at a time. A grant for one call is of use, even when used, for as long
+ * as that call may run or be retried.
  */
 export async function* liveGrants(store: Store, where: Where<'grants'>): AsyncGenerator<readonly GrantRow[]> {
   const query = { where, order: { by: ['createdAt', 'id'] as const }, limit: PAGE }
-  for (let after: readonly [number, string] | undefined; ; ) {
-    const page = await store.find('grants', after ? { ...query, after } : query)
-    const live = await ofWhatGoesOn(store, page)
+  for await (const page of pagesOf(store, 'grants', query)) {
+    const live = await withRunnableCall(store, page)
     if (live.length > 0) yield live
-    const last = page.at(-1)
-    if (!last || page.length < PAGE) return
-    after = [last.createdAt, last.id]
   }
 }
 
-async function ofWhatGoesOn(store: Store, grants: readonly GrantRow[]): Promise<readonly GrantRow[]> {
+async function withRunnableCall(store: Store, grants: readonly GrantRow[]): Promise<readonly GrantRow[]> {
   const single = grants.flatMap(({ lasting, askedFor }) => (lasting === 'once' && askedFor ? [askedFor] : []))
   if (single.length === 0) return grants
   const id = { in: [...new Set(single)] }
-  const rows = await Promise.all(
-    [
-      { id, endedAt: null },
-      { id, ...CAN_REPEAT },
-    ].map(where => store.find('operations', { where, columns: ['id'], limit: PAGE })),
+  // The second condition is `canRepeat` as a query.
+  const runnable = [
+    { id, endedAt: null },
+    { id, state: { in: REPEATABLE }, arguments: { not: null } },
+  ]
+  const found = await Promise.all(
+    runnable.map(where => store.find('operations', { where, columns: ['id'], limit: PAGE })),
   )
-  const goesOn = new Set(rows.flat().map(one => one.id))
-  return grants.filter(({ lasting, askedFor }) => lasting !== 'once' || goesOn.has(askedFor ?? ''))
+  const ids = new Set(found.flat().map(row => row.id))
+  return grants.filter(({ lasting, askedFor }) => lasting !== 'once' || ids.has(askedFor ?? ''))
 }
 
-/** A person's answer for one call: these operations, with the arguments of this digest. */
+/** A person's consent to one call: these operations, for the arguments with this digest. */
 export interface ConsentedOnce {
   readonly operations: readonly string[]
   readonly digest: string
 }
 
-/** A person's answer to what one operation asks for. */
+/** The person who answers or revokes. */
+export interface Answerer {
+  readonly name: string
+  readonly via: AnsweredVia
+}
+
+/** A person's answer to a request for consent. */
 export interface ConsentAnswer {
   readonly decision: 'allow' | 'deny'
   readonly lasting: Lasting
-  /** For a lasting grant: how long. */
+  /** For `time`: how long the grant lasts. */
   readonly minutes?: number | undefined
 }
 
-/** An answer, to what, and by whom. */
+/** An answer, its request, and the person who gave it. */
 export interface GivenAnswer {
   readonly request: ApprovalRow
   readonly answer: ConsentAnswer
   readonly by: Answerer
 }
 
-/** An answer that lasts must not be given to what may be allowed once only, nor any but one for now on a client's word. */
+/** Throws `REQUEST_REFUSED` for a lasting answer where only one call may be allowed, or where a client gave it. */
 export function validateAnswer({ request, answer, by }: GivenAnswer, settings: Pick<Settings, 'grantHours'>): void {
-  const { id, asks } = request
+  const { asks } = request
   const { decision, lasting, minutes } = answer
-  if (decision === 'allow' && lasting !== 'once') refuseLasting(id, asks)
+  const single = asks.filter(({ grantable }) => grantable === 'once').map(({ operation }) => `"${operation}"`)
+  if (decision === 'allow' && lasting !== 'once' && single.length > 0)
+    throw answerRefused(request, `${single.join(', ')} can be allowed for this call only.`)
   if (by.via === 'client' && (lasting !== 'once' || asks.some(({ weight }) => weight === 'high')))
-    throw answerRefused(request, 'A client’s word counts for one call, and for nothing of high weight.')
+    throw answerRefused(request, 'A client can answer for one call only, and not for operations of high weight.')
   if (lasting !== 'time') return
   if (minutes === undefined || !(minutes > 0)) throw answerRefused(request, 'Say for how many minutes.')
-  // Cut short without a word, it would be taken for what was said.
+  // Shortening it silently would leave the person with a wrong idea of what they allowed.
   if (minutes * 60_000 > longestMs(settings))
     throw answerRefused(
       request,
-      `An answer counts for ${settings.grantHours} hours at most (the setting "grantHours").`,
+      `An answer is valid for ${settings.grantHours} hours at most (the setting "grantHours").`,
     )
-}
-
-function refuseLasting(id: string, asks: readonly ConsentAsk[]): void {
-  const single = asks.filter(({ grantable }) => grantable === 'once').map(({ operation }) => `"${operation}"`)
-  if (single.length > 0) throw answerRefused({ id }, `${single.join(', ')} can be allowed for this call only.`)
 }
 
 /** The error for an answer that a request cannot be given. */

@@ -4,7 +4,7 @@ import { deferred } from '../../../testing/deferred.ts'
 import { type FaultyStorage, faultyStorage } from '../../../testing/faulty-storage.ts'
 import { createHub, failureOf, type Hub, simpleCapability, simpleTool } from '../../../testing/hub.ts'
 import { insert, type Write } from '../../store/index.ts'
-import type { ConsentAnswer } from '../consent/consent-service.ts'
+import type { ConsentAnswer } from '../index.ts'
 
 const OWNER = { name: 'the owner', via: 'owner' } as const
 const ONCE: ConsentAnswer = { decision: 'allow', lasting: 'once' }

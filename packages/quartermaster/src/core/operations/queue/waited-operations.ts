@@ -83,8 +83,8 @@ export function createWaitedOperations(deps: WaitedOperationsDeps): Queue {
    */
   function isVoid(row: Parameters<QueueDeps['isVoid']>[0]): boolean {
     if (!isAlone()) return false
-    const worth = requestStatus(row, catalogue)
-    if (worth !== 'sound') return worth === 'changed'
+    const status = requestStatus(row, catalogue)
+    if (status !== 'valid') return status === 'changed'
     const session = agents.findSession(callerOf(row))
     return session?.agent() !== undefined && !session.grant(row.tool) && !session.withheld(row.tool)
   }
