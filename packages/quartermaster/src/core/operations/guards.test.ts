@@ -161,9 +161,9 @@ describe('a lease', () => {
     await stored(store, operation('lost', leased))
     const failureVerifier = { resultOf: async () => undefined }
     const isRunning = (id: string) => id === 'mine'
-    const here = { isReady: () => true, isVoid: () => false, isUndoableHere: () => false, isRunning }
+    const here = { isReady: () => true, isVoid: () => false, cannotRunHere: () => false, isRunning }
     const round = createMaintenance({ ...all, random: () => 0.5, failureVerifier, ...here })
-    await round.go(store, () => false)
+    await round(store, () => false)
     expect(await store.get('operations', 'mine')).toMatchObject(leased)
     expect(await store.get('operations', 'lost')).toMatchObject({ state: 'unknown' })
   })

@@ -26,7 +26,7 @@ describe('a kind of effect of one’s own', () => {
     const problems = ticket.check({ name: 'ticket', kind: 'ticketOpened', id: '{input}', lits: 'a' })
     expect(problems.join('\n')).toContain('"lits" is not a field of ticketOpened. Did you mean "list"?')
     expect(problems.join('\n')).toContain('list fits none of the allowed forms.')
-    expect(problems.join('\n')).toContain('id: {input} is no way to a value')
+    expect(problems.join('\n')).toContain('id: {input} is no valid placeholder')
   })
 
   it('may answer yes or no, and be proved by absence', async () => {

@@ -9,69 +9,69 @@ import {
 } from '../../../contracts/index.ts'
 import { didYouMean, fewIssues } from '../../kernel/index.ts'
 
-/** What the placeholders of a spec are filled with. */
+/** The values of the placeholders in a spec. */
 export interface EffectValues {
-  /** The checked input of the call. */
+  /** The validated input of the call. */
   readonly input: unknown
-  /** The capability's configuration for the agent that calls. */
+  /** The capability's configuration for the calling agent. */
   readonly config: unknown
   readonly operationId: string
 }
 
-/** A spec whose placeholders are filled: plain JSON, kept until the next look. */
+/** A spec with its placeholders filled: plain JSON, stored until the next verification. */
 export interface ConcreteEffect {
   readonly name: string
   readonly kind: string
-  /** What the kind needs to look, by the names of the spec's fields. */
+  /** By the names of the spec's fields. */
   readonly fields: Readonly<Record<string, unknown>>
 }
 
 /** What a spec is checked against when definitions load. */
 export interface EffectSurroundings {
-  /** The input of the tool that declares the effect. */
+  /** The input schema of the tool that declares the effect. */
   readonly input?: JsonSchema | undefined
 }
 
-/** One kind of trace that calls leave outside, and how to look for it. It only ever looks. */
+/** A kind of effect that calls have outside, and how to observe it. It only reads. */
 export interface EffectKind {
   readonly kind: string
   /** The fields of a spec beside `name` and `kind`. */
   readonly fields: readonly string[]
-  /** Whether presence of a thing proves the effect, or absence. */
+  /** Whether the presence of a thing proves the effect, or its absence. */
   readonly witness: 'presence' | 'absence'
-  /** What is wrong with a spec, a sentence each; nothing when it can be used. */
+  /** The problems of a spec, a sentence each. */
   check(spec: EffectSpec, surroundings?: EffectSurroundings): string[]
   /** Fills the placeholders. Throws `INPUT_INVALID` or `DEFINITION_INVALID` and names the placeholder that cannot be filled. */
   concrete(spec: EffectSpec, values: EffectValues): ConcreteEffect
-  /** Looks once. Throwing means "could not tell", which is not the same as "absent". */
+  /** Observes the effect once. Throwing means "unknown", which is not the same as "absent". */
   look(effect: ConcreteEffect, options: { readonly signal: AbortSignal }): Promise<Observation>
 }
 
-/** How the gaps of one field are filled. */
+/** How the placeholders of one field are filled. */
 export interface TemplateRule {
-  /** Where its values may come from; from everywhere when absent. */
+  /** Where its values may come from; anywhere when absent. */
   readonly roots?: readonly Root[]
-  /** How a value is written into the text; as it is when absent. */
+  /** How a value is written into the text; unchanged when absent. */
   readonly write?: WriteValue
-  /** A field that is a gap and nothing else keeps the type of its value. */
+  /** A field that is a single placeholder keeps the type of its value. */
   readonly keepsType?: boolean
 }
 
 export interface TemplatedKindOptions<F extends Record<string, unknown>> {
   readonly kind: string
   readonly witness?: EffectKind['witness']
-  /** The fields as a spec has them, gaps unfilled: strict, so that a misspelled one is found. */
+  /** The fields of a spec with unfilled placeholders: strict, so that a misspelled one is found. */
   readonly schema: z.ZodObject<z.ZodRawShape> & z.ZodType<F>
-  /** Which fields have gaps. All others mean what they say. */
+  /** Which fields may have placeholders. */
   readonly templates: { readonly [K in keyof F]?: TemplateRule }
-  /** What is wrong with a spec that the schema lets through. */
+  /** Problems that the schema does not find. */
   check?(fields: F): string[]
-  /** What is wrong with filled fields; the values are to blame. */
+  /** The problem of the filled fields, if any. */
   checkFilled?(fields: F): string | undefined
   look(fields: F, options: { readonly signal: AbortSignal }): Promise<Observation>
 }
 
-/** A kind whose fields are checked by a schema and filled by their gaps. */
+/** A kind whose fields are checked by a schema and may have placeholders. */
 export function createTemplatedKind<F extends Record<string, unknown>>(options: TemplatedKindOptions<F>): EffectKind {
   const { kind, schema, witness = 'presence' } = options
   const fields = Object.keys(schema.shape)
@@ -81,10 +81,10 @@ export function createTemplatedKind<F extends Record<string, unknown>>(options: 
     fields,
     check(spec, surroundings = {}) {
       const own = fieldsOf(spec)
-      const strange = Object.keys(own).filter(key => !fields.includes(key))
-      const parsed = schema.safeParse(without(own, strange))
+      const unknown = Object.keys(own).filter(key => !fields.includes(key))
+      const parsed = schema.safeParse(without(own, unknown))
       return [
-        ...strange.map(key => `"${key}" is not a field of ${kind}.${didYouMean(key, fields)}`),
+        ...unknown.map(key => `"${key}" is not a field of ${kind}.${didYouMean(key, fields)}`),
         ...(parsed.success ? (options.check?.(parsed.data) ?? []) : fewIssues(parsed.error.issues).map(issueText)),
         ...templateProblems(own, options.templates, surroundings),
       ]
@@ -149,23 +149,23 @@ function fillOne(value: unknown, { write, keepsType }: TemplateRule, values: Eff
   return keepsType ? fillValue(template, values) : fillTemplate(template, values, write)
 }
 
-/** Where a value can come from. */
+/** The sources of values. */
 const ROOTS = ['input', 'config', 'operationId'] as const
 type Root = (typeof ROOTS)[number]
 
 type Scalar = string | number | boolean
 
-/** `{input.task.id}`: a gap, and the way to its value. */
+/** `{input.task.id}`. */
 interface Placeholder {
   readonly root: Root
   readonly path: readonly string[]
-  /** As it is written, braces included. */
+  /** As written, with braces. */
   readonly text: string
 }
 
 type Template = readonly (string | Placeholder)[]
 
-/** Reads a text with gaps in one pass; `{{` stands for a brace. Throws `DEFINITION_INVALID`. */
+/** Parses a text with placeholders; `{{` is an escaped brace. Throws `DEFINITION_INVALID`. */
 export function parseTemplate(text: string): Template {
   const parts: (string | Placeholder)[] = []
   let at = 0
@@ -187,15 +187,13 @@ export function parseTemplate(text: string): Template {
   return parts
 }
 
-/** The gaps of a template. */
 export function placeholdersOf(template: Template): Placeholder[] {
   return template.filter(part => typeof part !== 'string')
 }
 
-/** How a value is written into a text. */
 type WriteValue = (value: string, root: Root) => string
 
-/** The text with every gap filled. */
+/** The text with every placeholder filled. */
 export function fillTemplate(template: Template, values: EffectValues, write: WriteValue = value => value): string {
   const parts = template.map(part =>
     typeof part === 'string' ? part : write(String(valueOf(part, values)), part.root),
@@ -203,13 +201,13 @@ export function fillTemplate(template: Template, values: EffectValues, write: Wr
   return parts.join('')
 }
 
-/** The same for a place that takes numbers too: what is a gap and nothing else keeps the type of its value. */
+/** The same for a field that takes numbers too: a single placeholder keeps the type of its value. */
 export function fillValue(template: Template, values: EffectValues): Scalar {
   const [only, ...others] = template
   return typeof only === 'object' && others.length === 0 ? valueOf(only, values) : fillTemplate(template, values)
 }
 
-/** Why a placeholder cannot be filled from every input that a schema lets through; nothing when it can, as far as one sees. */
+/** Why a placeholder may have no value although the input matches its schema; nothing where none can be seen. */
 export function unfillable({ root, path: [first = ''], text }: Placeholder, input: JsonSchema): string | undefined {
   const { properties, required, additionalProperties } = input
   if (root !== 'input' || !isRecord(properties)) return undefined
@@ -218,8 +216,11 @@ export function unfillable({ root, path: [first = ''], text }: Placeholder, inpu
     return isOpen ? undefined : `${text} is not in the input.${didYouMean(first, Object.keys(properties))}`
   }
   const property = properties[first]
-  const isSure = (Array.isArray(required) && required.includes(first)) || (isRecord(property) && 'default' in property)
-  return isSure ? undefined : `${text} may be missing from the input; make "${first}" required or give it a default.`
+  const isAlwaysSet =
+    (Array.isArray(required) && required.includes(first)) || (isRecord(property) && 'default' in property)
+  return isAlwaysSet
+    ? undefined
+    : `${text} may be missing from the input; make "${first}" required or give it a default.`
 }
 
 const SEGMENT = /^[A-Za-z0-9_-]+$/
@@ -229,7 +230,9 @@ function placeholderOf(text: string): Placeholder {
   if (!isRoot(root)) throw malformed(`${shortened(text)} begins with none of ${ROOTS.join(', ')}`)
   const isWhole = root === 'operationId' ? path.length === 0 : path.length > 0
   if (!isWhole || !path.every(segment => SEGMENT.test(segment)))
-    throw malformed(`${shortened(text)} is no way to a value, such as {input.path}, {config.folder} or {operationId}`)
+    throw malformed(
+      `${shortened(text)} is no valid placeholder, such as {input.path}, {config.folder} or {operationId}`,
+    )
   return { root, path, text }
 }
 
@@ -238,17 +241,16 @@ function isRoot(text: string): text is Root {
 }
 
 function malformed(what: string): AppError {
-  return new AppError('DEFINITION_INVALID', `${what}; "{{" stands for a brace.`)
+  return new AppError('DEFINITION_INVALID', `${what}; "{{" is an escaped brace.`)
 }
 
-/** What someone wrote may be long, and a message is read. */
 function shortened(text: string): string {
   return text.length > 60 ? `${text.slice(0, 60)}…` : text
 }
 
 function valueOf({ root, path, text }: Placeholder, values: EffectValues): Scalar {
   const found = path.reduce<unknown>(
-    // Own properties only: nothing inherited from a prototype is a given value.
+    // Own properties only, nothing inherited from a prototype.
     (value, key) => (isRecord(value) && Object.hasOwn(value, key) ? value[key] : undefined),
     values[root],
   )
@@ -264,10 +266,10 @@ function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null
 }
 
-/** A row as its values, in the order of the columns. */
+/** The values of a row, in the order of the columns. */
 export type SqlValues = readonly unknown[]
 
-/** A database that can be asked and not changed. */
+/** A read-only database connection. */
 export interface SqlConnection {
   query(
     sql: string,

@@ -155,7 +155,7 @@ describe('looking', () => {
       '"seen" did not say whether it is there.',
       expect.stringContaining('Looking failed'),
       expect.stringContaining('"moon", which nothing here can verify'),
-      'What the record keeps of it cannot be read.',
+      'Its record cannot be read.',
     ])
   })
 

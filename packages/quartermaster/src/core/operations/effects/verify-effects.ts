@@ -22,11 +22,11 @@ export type EffectKinds = ReadonlyMap<string, EffectKind>
 
 export interface LookOptions {
   readonly clock: Clock
-  /** Breaks off what is still being looked at; that is then unclear. */
+  /** Ends observations that are still running; their effects are then unclear. */
   readonly signal?: CancelSignal | undefined
 }
 
-/** The effects of one call, filled. Throws `INPUT_INVALID` or `DEFINITION_INVALID`. */
+/** The effects of one call, with placeholders filled. Throws `INPUT_INVALID` or `DEFINITION_INVALID`. */
 export function concreteEffects(
   specs: readonly EffectSpec[],
   values: EffectValues,
@@ -40,8 +40,8 @@ export function concreteEffects(
 }
 
 /**
- * Looks before the run, and returns what the record keeps. What cannot be looked at now is kept as unclear. Throws
- * `INPUT_INVALID` where it could never be looked at: whatever the run did, it would stay unknown.
+ * Observes the effects before the run. An effect that cannot be observed now is recorded as unclear. Throws `INPUT_INVALID` for one
+ * that can never be observed: the outcome of the run would always be unknown.
  */
 export async function takeBaseline(
   effects: readonly ConcreteEffect[],
@@ -56,13 +56,13 @@ export async function takeBaseline(
       baseline: await lookOnce({ name, kind, fields }, kinds, options),
     })),
   )
-  const hopeless = kept.find(({ baseline }) => baseline.seen === 'unclear' && baseline.isLasting)
-  if (!hopeless) return kept
-  const { name, baseline } = hopeless
+  const unobservable = kept.find(({ baseline }) => baseline.seen === 'unclear' && baseline.isLasting)
+  if (!unobservable) return kept
+  const { name, baseline } = unobservable
   throw new AppError('INPUT_INVALID', `The effect "${name}" could never be looked for. ${baseline.reason ?? ''}`.trim())
 }
 
-/** Looks now, at everything at once, and judges by what was seen before the run. Never throws. */
+/** Observes all effects at once and compares them with the baseline from before the run. Never throws. */
 export async function verifyEffects(
   kept: readonly Readonly<Record<string, unknown>>[],
   kinds: EffectKinds,
@@ -78,7 +78,7 @@ export function missingOf({ effects }: EffectReport, specs: readonly EffectSpec[
   return specs.filter(({ name }) => !verified.has(name))
 }
 
-/** How long one look may take. */
+/** How long one observation may take. */
 export const LOOK_MS = 5_000
 
 async function verifyOne(
@@ -88,7 +88,7 @@ async function verifyOne(
 ): Promise<EffectFinding> {
   const { data: effect } = KeptEffect.safeParse(row)
   if (!effect) {
-    const reason = 'What the record keeps of it cannot be read.'
+    const reason = 'Its record cannot be read.'
     return { name: String(row.name), state: 'indeterminate', reason, seen: 'unclear' }
   }
   const now = await lookOnce(effect, kinds, options)
@@ -96,7 +96,6 @@ async function verifyOne(
   return { name: effect.name, state, reason, seen: now.seen }
 }
 
-/** Without effects nothing was looked at, so that nothing is known. */
 function verdictOf(effects: readonly EffectFinding[]): EffectReport['verdict'] {
   const has = (state: EffectFinding['state']) => effects.some(effect => effect.state === state)
   if (effects.length === 0 || has('indeterminate')) return 'indeterminate'
@@ -104,43 +103,40 @@ function verdictOf(effects: readonly EffectFinding[]): EffectReport['verdict'] {
   return has('absent') ? 'partial' : 'verified'
 }
 
-/** One look, with its time. A kind that does not listen to its signal is left to itself. */
+/** One observation, with its timeout. It is not awaited longer, even if the kind ignores its signal. */
 function lookOnce(effect: ConcreteEffect, kinds: EffectKinds, { clock, signal }: LookOptions): Promise<Observation> {
   const kind = kinds.get(effect.kind)
   if (!kind) return Promise.resolve({ seen: 'unclear', reason: unknownKind(effect) })
-  if (signal?.aborted) return Promise.resolve(BROKEN_OFF)
+  if (signal?.aborted) return Promise.resolve(ABORTED)
   return new Promise(resolve => {
     const controller = new AbortController()
     const end = (seen: Observation) => {
       cancelTimer()
       signal?.removeEventListener('abort', onAbort)
       resolve(seen)
-      // A look still under way may stop.
       controller.abort()
     }
-    const onAbort = () => end(BROKEN_OFF)
+    const onAbort = () => end(ABORTED)
     const cancelTimer = clock.after(LOOK_MS, () => end(TOO_LATE))
     signal?.addEventListener('abort', onAbort, { once: true })
-    ask(kind, effect, controller.signal).then(end, error => end({ seen: 'unclear', reason: failed(error) }))
+    observe(kind, effect, controller.signal).then(end, error =>
+      end({ seen: 'unclear', reason: brief(`Looking failed: ${messageOf(error)}`) }),
+    )
   })
 }
 
-const BROKEN_OFF: Observation = { seen: 'unclear', reason: 'Looking was broken off.' }
+const ABORTED: Observation = { seen: 'unclear', reason: 'Looking was broken off.' }
 const TOO_LATE: Observation = { seen: 'unclear', reason: `Looking took longer than ${LOOK_MS / 1000} seconds.` }
 
-/** What a kind answers may come from unchecked code. */
-async function ask(kind: EffectKind, effect: ConcreteEffect, signal: AbortSignal): Promise<Observation> {
+/** The answer may come from unchecked code. */
+async function observe(kind: EffectKind, effect: ConcreteEffect, signal: AbortSignal): Promise<Observation> {
   const { seen, mark, count, reason, isLasting } = await kind.look(effect, { signal })
-  const inShort = typeof reason === 'string' ? brief(reason) : reason
-  const told = Observation.safeParse({ seen, mark, count, reason: inShort, isLasting })
-  return told.success ? told.data : { seen: 'unclear', reason: `"${kind.kind}" did not say whether it is there.` }
+  const shortReason = typeof reason === 'string' ? brief(reason) : reason
+  const parsed = Observation.safeParse({ seen, mark, count, reason: shortReason, isLasting })
+  return parsed.success ? parsed.data : { seen: 'unclear', reason: `"${kind.kind}" did not say whether it is there.` }
 }
 
-function failed(error: unknown): string {
-  return brief(`Looking failed: ${messageOf(error)}`)
-}
-
-/** A reason is kept with the record, and read. */
+/** A reason is stored, and shown. */
 function brief(reason: string): string {
   return reason.length > 500 ? `${reason.slice(0, 499)}…` : reason
 }
@@ -151,7 +147,7 @@ function unknownKind({ name, kind }: { name: string; kind: string }): string {
 
 type Judgement = Pick<EffectFinding, 'state' | 'reason'>
 
-/** What two looks, before the run and now, say together. */
+/** Compares the observation with the one before the run. */
 function judgeEffect(witness: EffectKind['witness'], before: Observation, now: Observation): Judgement {
   if (now.seen === 'unclear') return unsure(now.reason ?? 'It could not be looked at.')
   return witness === 'presence' ? judgePresence(before, now) : judgeAbsence(before, now)
@@ -169,7 +165,7 @@ function judgePresence(before: Observation, now: Observation): Judgement {
   return { state: 'verified', reason: 'It is there, and not as it was before the run.' }
 }
 
-/** Something was removed meanwhile. That is a change, but not one the run would have made. */
+/** Something was removed meanwhile: a change, but not the effect of the run. */
 function isFewer(now: Observation, before: Observation): boolean {
   return now.count !== undefined && before.count !== undefined && now.count < before.count
 }
@@ -185,15 +181,15 @@ function unsure(reason: string): Judgement {
   return { state: 'indeterminate', reason }
 }
 
-/** The kind that a capability brings, as the verifier uses it. */
+/** A kind that a capability defines. */
 export function customKind(definition: EffectDefinition): EffectKind {
   const { kind, fields = [], witness } = definition
-  const runAll = <T>(value: T) => Object.fromEntries(fields.map(field => [field, value]))
+  const forAll = <T>(value: T) => Object.fromEntries(fields.map(field => [field, value]))
   return createTemplatedKind<EffectFields>({
     kind,
     ...(witness && { witness }),
-    schema: z.strictObject(runAll(z.union([z.string(), z.number(), z.boolean()]))),
-    templates: runAll<TemplateRule>({ keepsType: true }),
+    schema: z.strictObject(forAll(z.union([z.string(), z.number(), z.boolean()]))),
+    templates: forAll<TemplateRule>({ keepsType: true }),
     async look(filled, context) {
       const found = await definition.look(filled, context)
       return typeof found === 'boolean' ? { seen: found ? 'there' : 'absent' } : found
@@ -201,7 +197,7 @@ export function customKind(definition: EffectDefinition): EffectKind {
   })
 }
 
-/** All kinds that a tool's effects may have: the ready-made ones, and those of its capability. */
+/** The built-in kinds and those of the tool's capability. */
 export function kindsFor(kinds: EffectKinds, { effectKinds }: Pick<Tool, 'effectKinds'>): EffectKinds {
   if (effectKinds.length === 0) return kinds
   return new Map([...effectKinds.map(one => [one.kind, customKind(one)] as const), ...kinds])

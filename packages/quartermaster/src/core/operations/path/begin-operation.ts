@@ -21,16 +21,16 @@ import { digestOf, followForward, permit } from './check-call.ts'
 import { type ConsentStep } from './consent-step.ts'
 import { type Deadline } from './deadline.ts'
 
-/** Where a call gets on record, or is found to be there already. */
+/** Records calls, or finds that they are recorded already. */
 interface OperationStarter {
-  /** What the caller's key stands for already. Looked at before anything else is: it may be done, whatever is wrong now. */
+  /** The answer of the first call with the same idempotency key. Checked first: that call may have succeeded, whatever is wrong now. */
   firstAnswer(callState: CallState, deadline: Deadline): Promise<CallAnswer | undefined>
   /**
-   * Records the call, with consent where a person has to allow it. Returns what the caller gets instead of a run. `undefined`
-   * at once when the call needs neither a record nor consent.
+   * Records the call, with consent where it is needed. Returns the answer where the call does not run now; `undefined`
+   * synchronously when it needs neither a record nor consent.
    */
   begin(callState: CallState, tool: Tool, deadline: Deadline): Promise<CallAnswer | undefined> | undefined
-  /** Records the call of a disabled tool so that it runs when the tool is active again, if the call asks for that; else throws `reason`. */
+  /** Records the call of a disabled tool, to run when the tool is active again, if the call asks for that; else throws `reason`. */
   waitForTool(callState: CallState, tool: Tool, reason: unknown, deadline: Deadline): Promise<CallAnswer>
 }
 
@@ -61,11 +61,11 @@ export function createOperationStarter({
     return known?.answer()
   }
 
-  /** Another call with the same key was faster. */
+  /** Another call with the same idempotency key was faster. */
   async function overtaken(callState: CallState, deadline: Deadline): Promise<CallAnswer> {
     const first = await firstAnswer(callState, deadline)
     if (first) return first
-    throw new AppError('STORE_BUSY', `What was called under the same key is being forgotten. Call again.`)
+    throw new AppError('STORE_BUSY', 'The first call with this idempotency key is being deleted. Call again.')
   }
 
   async function unlessOvertaken(
@@ -101,7 +101,7 @@ export function createOperationStarter({
   }
 }
 
-/** Awaited to its end: an unawaited record would look as if its call were running. */
+/** Always awaited: a record without a run would look as if its call were running. */
 async function entered(callState: CallState, writing: Promise<Begun>): Promise<'known' | undefined> {
   if ((await writing) !== 'begun') return 'known'
   callState.isRecorded = true
@@ -162,14 +162,14 @@ async function take(
   if (!answer || !approval || approval.createdAt > answered.askedAt) return
   if (!isAsked(session) || !mayAskClient(approval.asks)) return
   const by = { name: `the client of ${session.caller.name}`, via: 'client' as const }
-  // Who said no hears of the end here, and need not be told.
+  // The client that answers gets the result here, and need not be notified.
   const release = approvals.hold(operationId)
   // If another answer was faster, the call goes on with that one.
   const consentService = consentServices(session.caller.organisation)
   await consentService.answer(operationId, answer, by).catch(unlessRefused).finally(release)
 }
 
-/** The same caller, tool and arguments: anything else is another call. */
+/** Whether caller, tool and arguments are the same. */
 function isOwn(row: OperationRow, request: ResumeFromRecordRequest, digest: Digest): boolean {
   const { session, tool: name, input } = followForward(request)
   const { tool } = permit(session, name)
@@ -186,5 +186,5 @@ function unlessRefused(error: unknown): void {
 }
 
 function gone(): AppError {
-  return new AppError('CURSOR_GONE', 'The question is no longer open, and what became of it is not known here.')
+  return new AppError('CURSOR_GONE', 'The question is no longer open, and its outcome is not known here.')
 }

@@ -22,52 +22,51 @@ import { type RunningCalls } from '../record/operation-admin.ts'
 import { type OpenedEffects } from '../record/stored-results.ts'
 import { type Deadline } from './deadline.ts'
 
-/** One call on its way along the path. What it has met so far is what the audit tells, however it ends. */
+/** The state of one call on the call path, from which its audit entry is made. */
 export interface CallState {
-  /** What was asked for; after forwarding, what that came to. */
+  /** After forwarding: the request for the target tool. */
   request: CallRequest
   readonly operationId: string
   readonly startedAt: number
-  /** How many calls are around it. */
+  /** 0 for a call from outside, more for nested calls. */
   readonly depth: number
-  /** The end of the call around it; a nested call gets no more time than is left. */
+  /** The deadline of the parent call; a nested call gets no more time than is left. */
   readonly outer: Deadline | undefined
-  /** The call around it. */
   readonly parentId: string | undefined
   tool: Tool | undefined
-  /** What the tool's handler gets as its configuration. */
+  /** The configuration that the tool's handler gets. */
   config: unknown
   digest: string
   consent: Consent | undefined
-  /** The operation it goes on with, leased for this run, when it is not a new call. */
+  /** The leased operation that this call resumes, when it is not a new call. */
   readonly resumed: OperationRow | undefined
-  /** Whether it waits, or waited, for a person. */
+  /** Whether it waits, or waited, for approval. */
   isParked: boolean
-  /** Whether it is on record as running: from then on its end has to be. */
+  /** Whether it is recorded as running: then its end has to be recorded too. */
   isRecorded: boolean
   hasRun: boolean
-  /** Whether its handler failed while it only waited to begin, as for a server that takes no more requests. */
+  /** Whether its handler failed before it began, for example because a server takes no more requests. */
   wasHeldBack: boolean
-  /** What it leaves behind outside, as it was before its first run; empty where its tool names nothing. */
+  /** Its effects, as they were before its first run; empty where the tool declares none. */
   effects: OpenedEffects
-  /** Its whole result, where only the beginning of it is handed over. */
+  /** The whole result, where the caller gets only its beginning. */
   whole: WholeResult | undefined
-  /** The first call under the same key, when this is a repeat of it. */
+  /** The first call with the same idempotency key, when this one repeats it. */
   repeatOf: string | undefined
 }
 
-/** Who can tell whether the caller has got how it ended. The tool around a nested call has an end of its own that is told. */
+/** How to find out whether the caller got the result; nothing for a nested call, whose result goes to its parent. */
 export function isDeliveredTo({ request, depth }: Pick<CallState, 'request' | 'depth'>): IsDelivered | undefined {
   const { isDelivered, signal, asTask } = request
   if (depth > 0) return undefined
   if (isDelivered) return isDelivered
-  // A task's result is for clients that come back for it; a caller that gets it as the answer says so.
+  // The result of a task is fetched later, unless `isDelivered` says otherwise.
   return asTask ? NOT_DELIVERED : signal && (() => !signal.aborted)
 }
 
 const NOT_DELIVERED = () => false
 
-/** What the audit says about a call that has ended. */
+/** The audit entry of a call that has ended. */
 export function auditOf(
   callState: CallState,
   end: { at: number; outcome: AuditEntry['outcome']; code?: string },
@@ -79,7 +78,7 @@ export function auditOf(
     caller: request.session.caller,
     tool: request.tool,
     digest,
-    // Work that an earlier run had done was allowed as well, and is not run.
+    // A repeat, and work that an earlier run had done, is allowed without a run.
     decision: hasRun || repeatOf !== undefined || end.outcome === 'succeeded' ? 'allowed' : 'refused',
     outcome: repeatOf === undefined ? end.outcome : 'notRun',
     mutates: tool?.mutates ?? false,
@@ -90,25 +89,25 @@ export function auditOf(
   return entry
 }
 
-/** A result that is too large to be handed over at once, as far as it is kept. */
+/** A result that is too large for one answer, up to the limit of what is kept. */
 export interface WholeResult {
   readonly bytes: Uint8Array
-  /** Of all of it, also of what is not kept. */
+  /** Including bytes that are not kept. */
   readonly totalBytes: number
   readonly pageBytes: number
 }
 
 const encoder = new TextEncoder()
-// A mark of the byte order is a character of the result like any other.
+// A byte order mark is part of the result.
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
 
-/** The beginning of a text, as much as may be kept. */
+/** The first `most` bytes of a text. */
 export function wholeOf(text: string, { most, pageBytes }: { most: number; pageBytes: number }): WholeResult {
   const all = encoder.encode(text)
   return { bytes: all.slice(0, cutAt(all, most)), totalBytes: all.length, pageBytes }
 }
 
-/** A page of it from this place on. Throws `INPUT_INVALID` when the place is behind its end. */
+/** The page from this offset on. Throws `INPUT_INVALID` when the offset is behind the end. */
 export function pageAt({ bytes, totalBytes, pageBytes }: WholeResult, offset: number): ResultPage {
   if (offset > bytes.length) throw behindEnd(offset, bytes.length)
   const start = alignedStart(bytes, offset)
@@ -117,7 +116,6 @@ export function pageAt({ bytes, totalBytes, pageBytes }: WholeResult, offset: nu
   return end < bytes.length ? { ...page, nextOffset: end } : page
 }
 
-/** All of its pages, one after the other. */
 export function pagesOf(whole: WholeResult): ResultPage[] {
   const pages: ResultPage[] = []
   for (let offset: number | undefined = 0; offset !== undefined; ) {
@@ -128,7 +126,7 @@ export function pagesOf(whole: WholeResult): ResultPage[] {
   return pages
 }
 
-/** What of a page is from this place on. Throws `INPUT_INVALID` when the place is behind the end of the last page. */
+/** The rest of a page from this offset on. Throws `INPUT_INVALID` when the offset is behind its end. */
 export function restOfPage(page: ResultPage, offset: number): ResultPage {
   if (offset === page.offset) return page
   const bytes = encoder.encode(page.text)
@@ -141,7 +139,7 @@ function behindEnd(offset: number, end: number): AppError {
   return new AppError('INPUT_INVALID', `The result ends at ${end}; offset ${offset} is behind it.`)
 }
 
-/** The last place at or before `limit` that does not split a character. */
+/** The last offset at or before `limit` that does not split a character. */
 function cutAt(bytes: Uint8Array, limit: number): number {
   if (limit >= bytes.length) return bytes.length
   let end = limit
@@ -165,74 +163,71 @@ export interface CallRequest {
   readonly tool: string
   readonly input: unknown
   readonly signal?: CancelSignal | undefined
-  /** Whether the caller got the answer; a caller without a signal is assumed to. */
+  /** Whether the caller got the answer; assumed for a caller without a signal. */
   readonly isDelivered?: IsDelivered | undefined
-  /** Ends the whole call, waiting included; the tool's own limit bounds the run. */
+  /** Limits the whole call, including waits; the tool's own limit applies to the run. */
   readonly timeoutMs?: number | undefined
-  /** What the call of a disabled tool does; it fails when absent. Consent and record apply to all. */
+  /** What happens when the tool is disabled; the call fails when absent. */
   readonly whenDisabled?: WhenDisabled | undefined
-  /** What a person allowed for exactly these arguments, given by an adapter that knows the person. */
+  /** A person's consent for exactly these arguments, from an adapter that knows the person. */
   readonly consented?: ConsentedOnce | undefined
-  /** What happens to a call that is not allowed yet: it waits for a person, or is refused at once with all that is missing. */
+  /** Whether a call without consent waits for a person, or is refused with everything that is missing. */
   readonly unallowed?: 'wait' | 'refuse' | undefined
-  /** Writes the call down whatever the tool, and keeps how it ended for this long, also over a restart. */
+  /** Records the call whatever the tool, and keeps its result for this long. */
   readonly asTask?: { readonly ttlMs: number } | undefined
-  /** The caller's own name for this call: a repeat under it gets the first answer, and nothing is done twice. */
+  /** A repeat with the same key gets the first answer, and nothing is done twice. */
   readonly idempotencyKey?: string | undefined
-  /** Told once the record is durable, right before the tool runs: from then on the id can be handed out. */
+  /** Called once the record is durable, right before the tool runs: from then on the id is valid. */
   readonly onRecorded?: ((operationId: string) => void) | undefined
   readonly onProgress?: CallListeners['onProgress']
   readonly ask?: ((question: Question, signal: AbortSignal) => Promise<Answer>) | undefined
-  /** What `ask` can get an answer to; everything when absent. */
+  /** The kinds of questions that `ask` supports; all when absent. */
   readonly canAnswer?: ((kind: QuestionKind) => boolean) | undefined
-  /** Which of the caller's clients makes it: each has its own person. A call without a client shares nothing with others. */
+  /** The client that makes the call: each has its own person. Calls without a client share nothing. */
   readonly client?: string | undefined
   readonly onLog?: CallListeners['onLog']
-  /** Whose trace it belongs to. */
   readonly trace?: TraceContext | undefined
 }
 
-/** A call that its client comes back for, after the process that asked it something is gone. */
+/** A recorded call whose client comes back after the process that asked it something has ended. */
 export interface ResumeFromRecordRequest extends Pick<CallRequest, 'session' | 'tool' | 'input' | 'isDelivered'> {
   readonly operationId: string
-  /** What the person in front of the client said when asked to allow this call, and when that was asked. */
+  /** The answer of the client's person to the question for consent, and when it was asked. */
   readonly answered: { readonly answer: Answer; readonly askedAt: number } | undefined
 }
 
-/** What an operation that waited is run with. */
 export interface ResumeRequest extends Pick<CallRequest, 'session' | 'input'> {
-  /** What earlier runs were to leave behind; empty when there was none. */
+  /** The effects of earlier runs; empty when there was none. */
   readonly effects: OpenedEffects
 }
 
 /** The call path: one for every runtime. */
 export interface Calls extends RunningCalls {
-  /** Throws `AppError` when it could not be run; a tool that said no is an answer. */
+  /** Throws `AppError` when the tool could not be run; a tool's own error is an answer. */
   call(request: CallRequest): Promise<CallAnswer>
   /**
-   * Connects the unit that may have this tool and has not been seen yet, such as a server that waits for its start or code that
-   * is still read, and waits for it within the call's time. Nothing to wait for where the tool is there, or no unit may have
-   * it.
+   * Connects a server, or loads code, that has not been read yet and may have this tool, and waits for it within the call's time.
+   * Returns nothing where the tool is there, or nothing else may have it.
    */
   ensureConnected(request: Pick<CallRequest, 'session' | 'tool' | 'timeoutMs' | 'signal'>): Promise<void> | undefined
-  /** The tool that such a call would really run. Throws as the call would when there is none, or none to be found. */
+  /** The tool that such a call would run, after forwarding. Throws as the call would. */
   target(request: Pick<CallRequest, 'session' | 'tool' | 'input'>): Grant
-  /** Goes on with a call that is on record, for a client whose exchange is gone with its process. Throws `CURSOR_GONE`. */
+  /** Resumes a recorded call for a client whose elicitation ended with its process. Throws `CURSOR_GONE`. */
   resumeFromRecord(request: ResumeFromRecordRequest): Promise<CallAnswer>
-  /** Runs an operation that waited, along the same path, and writes down what became of it. It was leased for this process. */
+  /** Runs a waiting operation that this process has leased, and records its end. */
   resume(operation: OperationRow, request: ResumeRequest): Promise<void>
   /**
-   * Takes no more calls from outside, and ends those that only wait with `STOPPING` or their handle. Resolves when the
-   * handlers that run have ended; the calls that these make still run.
+   * Refuses new calls from outside, and ends waiting ones with `STOPPING` or their handle. Resolves when the running handlers
+   * have ended; their nested calls still run.
    */
   drain(): Promise<void>
-  /** How many handlers run now, those of nested calls not counted. */
+  /** The number of running handlers, without those of nested calls. */
   running(): number
-  /** Ends what is under way with `STOPPING` and takes nothing more. */
+  /** Refuses new calls and ends all others with `STOPPING`. */
   stop(): void
 }
 
-/** What an agent's call gave as `whenDisabled`. Running a disabled tool takes the word of the agent's file. */
+/** Validates the `whenDisabled` of an agent's call. Only an agent whose file says so may run disabled tools. */
 export function checkWhenDisabled(
   given: unknown,
   session: Pick<AgentSession, 'agent' | 'caller'>,

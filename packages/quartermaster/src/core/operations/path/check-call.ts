@@ -6,8 +6,8 @@ import { canonicalJson, type Digest, inputObject, sentence } from '../../kernel/
 import type { CallRequest } from './call-state.ts'
 
 /**
- * A tool that is not granted does not exist for the caller, and both get the same answer. A granted tool that is held back is
- * reported as such: an agent that has seen it before would otherwise look for its own mistake.
+ * The grant of a tool. A tool that is not granted does not exist for the caller: both give the same error. A granted tool that is
+ * held back is reported as such: an agent that has seen it before would otherwise look for its own mistake.
  */
 export function permit(session: AgentSession, name: string): Grant {
   const grant = session.grant(name)
@@ -20,10 +20,7 @@ export function permit(session: AgentSession, name: string): Grant {
   throw new AppError('TOOL_NOT_FOUND', `"${session.caller.name}" has no tool "${name}".${hint}`)
 }
 
-/**
- * The call that a request comes to: itself, or the call that a forwarding tool passes it on to. Everything that applies to a
- * call then applies to the target, as if the caller had named it; the grant is checked for the target.
- */
+/** The request for the target of a forwarding tool; any other request unchanged. All checks then apply to the target. */
 export function followForward<R extends Pick<CallRequest, 'session' | 'tool' | 'input'>>(request: R): R {
   const { session } = request
   const { tool } = permit(session, request.tool)
@@ -49,19 +46,19 @@ interface HealthStageDeps {
   readonly restartWaitMs: number
 }
 
-/** Whether a call can run at once: the usual case, answered without waiting for anything. */
+/** Whether a call can run at once: the usual case, without waiting. */
 export function isReady(item: Needing, health: Pick<Health, 'availability'>): boolean {
   const { active, recovering } = health.availability(item)
   return active && !recovering
 }
 
-/** Lets a call through when what it needs is there: after a recheck, or after waiting for what is recovering. */
+/** Waits for the dependencies of a tool: rechecks the missing, and waits for the recovering. Throws `TOOL_DISABLED`. */
 export async function awaitHealth(tool: Tool, signal: AbortSignal, deps: HealthStageDeps): Promise<void> {
   if (await becomesReady(tool, signal, deps)) return
   throw disabled(tool, deps.health.missing(tool, { withRecovering: true }))
 }
 
-/** Looks again at what is missing, and waits for what is recovering. Answers whether all of it is there then. */
+/** Rechecks missing dependencies and waits for recovering ones. Returns whether all are there then. */
 export async function becomesReady(
   item: Needing,
   signal: AbortSignal,
@@ -72,7 +69,7 @@ export async function becomesReady(
   return isReady(item, health)
 }
 
-/** Throws `TOOL_DISABLED` when something went away since the call was let through. */
+/** Throws `TOOL_DISABLED` when a dependency went away since it was checked. */
 export function refuseDisabled(tool: Tool, health: Pick<Health, 'availability' | 'missing'>): void {
   if (!health.availability(tool).active) throw disabled(tool, health.missing(tool))
 }
@@ -82,7 +79,7 @@ function disabled(tool: Tool, missing: readonly MissingDependency[]): AppError {
   return new AppError('TOOL_DISABLED', message, { details: { tool: tool.name, missing } })
 }
 
-/** What is missing, why, for how long, and what to do: a few sentences for each. */
+/** The missing dependencies: why, for how long, and what to do. */
 export function missingLines(missing: readonly MissingDependency[]): string {
   return missing.map(missingLine).join(' ')
 }
@@ -94,7 +91,7 @@ function missingLine(one: MissingDependency): string {
   return `It needs "${one.dependency}", which is ${stateInWords(one.state)} for ${Math.round(one.ageMs / 1000)} s: ${sentence(one.reason)}${fix}${next}`
 }
 
-/** Checks the arguments completely and gives what the handler gets. */
+/** Validates the arguments and returns the input of the handler. */
 export function checkInput(tool: Tool, input: unknown): unknown {
   const checked = tool.validateInput(inputObject(tool.name, input))
   return checked instanceof Promise ? checked.then(result => inputOf(tool, result)) : inputOf(tool, checked)
@@ -109,13 +106,12 @@ function inputOf(tool: Tool, checked: Validated): unknown {
 }
 
 /**
- * The digest of what a call was given. What is digested is what a person is shown, and what is run again after a wait, so
- * it has to be all that is run now: a number that JSON cannot say, such as 1e400, would be null there. Throws
- * `INPUT_INVALID`. (-0 is 0 there, and nothing that a tool is asked for hangs on that.)
+ * The digest of the arguments as JSON, which is what a person is shown and what runs after a wait. Throws `INPUT_INVALID` for
+ * numbers that JSON cannot represent, such as 1e400, which would become null. (-0 becomes 0, which no tool depends on.)
  */
 export function digestOf(tool: Tool, input: unknown, digest: Digest): string {
   const text = textOf(tool, input)
-  // Each of them was written as null: the others need no second look.
+  // Such a number was written as null.
   const path = text.includes('null') ? endlessIn(input, []) : undefined
   if (path === undefined) return digest(text)
   const issue = { path, message: 'The number is too large, or none at all.' }
@@ -136,7 +132,7 @@ function textOf(tool: Tool, input: unknown): string {
 
 type Path = readonly string[]
 
-/** Where the first number is that is not finite. It was written before, so that there are no circles. */
+/** The path of the first number that is not finite. The value was serialised before, so it has no cycles. */
 function endlessIn(value: unknown, path: Path): Path | undefined {
   if (typeof value === 'number') return Number.isFinite(value) ? undefined : path
   if (typeof value !== 'object' || value === null) return undefined

@@ -7,36 +7,35 @@ import {
   createCancellation,
 } from '../../kernel/index.ts'
 
-/** The end of a call: the caller's cancellation or the clock, whichever comes first. */
+/** The end of a call: the caller's cancellation or the time limit, whichever comes first. */
 export interface Deadline {
-  /** When time is over, as epoch milliseconds. */
+  /** In epoch milliseconds. */
   at(): number
-  /** Made on first use: most handlers never look at it, and it costs more than the rest of a short call. */
+  /** Made on first use: most handlers never use it, and it costs more than the rest of a short call. */
   signal(): AbortSignal
-  /** The same for code of ours, at a fraction of the cost. */
+  /** The same for our own code, at a fraction of the cost. */
   cancelSignal(): CancelSignal
-  /** Why it ended, if it has. */
+  /** Why the call ended, if it has. */
   reason(): AppError | undefined
   /** The run begins, and may take this long. */
   limitRun(ms: number, what: string): void
-  /** Stops the clock of the run, and of those around it, while a person is asked; answers how to go on. */
+  /** Pauses the limit of the run, and of its parents, while a person is asked; returns how to resume. */
   pauseRun(): () => void
-  /** Settles as `work` does, but no later than the end, whatever the work does with its signal. */
+  /** Settles as `work` does, but no later than the deadline, whatever the work does with its signal. */
   race<T>(work: Promise<T>): Promise<T>
-  /** Ends it now. */
   cancel(reason: AppError): void
-  /** The call is over: lets go of the clock and of the caller's signal. What is still waited for is not any more. */
+  /** The call is over: releases the timer and the caller's signal, and rejects what is still raced. */
   release(): void
 }
 
 interface DeadlineOptions {
   readonly clock: Clock
-  /** How long it may take in all; `Infinity` where only the run is bounded. */
+  /** The limit of the whole call; `Infinity` where only the run is limited. */
   readonly ms: number
   /** What is being waited for, for the message. */
   readonly what: string
   readonly parent: CancelSignal | undefined
-  /** The end of the call around it, whose signal is the parent. */
+  /** The deadline of the parent call, whose signal is `parent`. */
   readonly outer?: Deadline | undefined
 }
 
@@ -122,7 +121,7 @@ export function createDeadline({ clock, ms, what, parent, outer }: DeadlineOptio
         if (reason) reject(reason)
         waiting.add(reject)
         const leave = () => waiting.delete(reject)
-        // A late end goes nowhere: the promise has settled, and the rejection is taken here.
+        // After the deadline this settles nothing, but handles the rejection.
         work.then(
           value => (leave(), resolve(value)),
           error => (leave(), reject(error)),
@@ -144,7 +143,7 @@ function cancelled(reason: unknown): AppError {
   return own.code === 'INTERNAL' ? new AppError('CANCELLED', 'The call was cancelled.', { cause: reason }) : own
 }
 
-/** The caller cannot raise the limit of the run. */
+/** `runLimitMs` tells the caller that a longer timeout of its own would not help. */
 function exceeded({ what, ms }: Limit, isOfRun: boolean): AppError {
   const details = isOfRun ? { details: { runLimitMs: ms } } : {}
   return new AppError('DEADLINE_EXCEEDED', `${what} did not finish within ${ms} ms.`, details)

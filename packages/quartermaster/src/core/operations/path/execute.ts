@@ -21,8 +21,8 @@ import {
   verifyEffects,
 } from '../effects/verify-effects.ts'
 import type { OperationLog } from '../record/operation-log.ts'
-import { alreadyDone } from '../record/operation-storage.ts'
 import type { Operations } from '../record/operations.ts'
+import { alreadyDone } from '../record/verify-after-failure.ts'
 import { type ContextParts, RunContext } from './call-context.ts'
 import type { CallState } from './call-state.ts'
 import { permit, refuseDisabled } from './check-call.ts'

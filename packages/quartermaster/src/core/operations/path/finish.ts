@@ -23,15 +23,15 @@ export interface FinishDeps {
   readonly log: Log
 }
 
-/** How a call went: its answer, or why there is none. */
+/** The answer of a call, or its error. */
 type Ending =
   | { readonly answer: CallAnswer }
   | {
-      readonly failure: AppError /** What it ends as, where the failure alone does not say. */
+      readonly failure: AppError /** The final state, where it does not follow from the failure. */
       readonly state?: EndState
     }
 
-/** Writes down how a call ended and tells the audit. Nothing has to be waited for when the call has no record. */
+/** Records how a call ended, with its audit entry. Returns nothing to await when the call has no record. */
 export function finish(callState: CallState, ending: Ending, deps: FinishDeps): Promise<void> | undefined {
   const { operations, clock, emitter } = deps
   const audit = auditOf(callState, auditEnd(callState, ending, clock.now()))
@@ -42,8 +42,8 @@ export function finish(callState: CallState, ending: Ending, deps: FinishDeps): 
 }
 
 /**
- * Records that a call is to be retried, and this attempt in the audit. Where that takes too long it is written later, or crash
- * recovery finds it: the call goes on all the same, and its caller must not call again.
+ * Schedules a retry, and records this attempt in the audit. Where the store takes too long the retry is written later, or crash
+ * recovery finds it, so the caller must not call again.
  */
 export async function putOff(
   callState: CallState,
@@ -63,9 +63,9 @@ export async function putOff(
 }
 
 /**
- * The tool has run, and its result may not reach the store. Where it may have changed something the caller gets
- * `OUTCOME_UNKNOWN`, which is what the record would say after a crash: an answer that is given and then forgotten is worse than
- * one that sends the caller to look. Where it changed nothing the answer itself is all there is, and is given.
+ * Waits for the record of a tool that has run. Where that fails and the tool may have changed something, the caller gets
+ * `OUTCOME_UNKNOWN`, as the record will say after a crash: an answer that is given and then lost is worse than one that makes the
+ * caller check. Where the tool changed nothing, the answer is given without a record.
  */
 async function written(
   callState: CallState,
@@ -119,7 +119,7 @@ function endOf(callState: CallState, ending: Ending, audit: AuditEntry): Operati
   return { id, audit, isDelivered, state, outcome, isRefused, result: undefined, error: failure.toJSON() }
 }
 
-/** The record of a cut result is the only place to find the rest. */
+/** The record of a cut result says where the rest is. */
 function recordedResult({ result, kept }: CallAnswer): ToolResult {
   return kept ? { ...result, _meta: { ...result._meta, [KEPT_META]: kept } } : result
 }
@@ -136,7 +136,7 @@ export interface FailedCallDeps extends FinishDeps {
   readonly settings: RetryTerms['settings']
 }
 
-/** Ends a call that could not be run and throws why, unless it is retried automatically: then its caller gets a handle. */
+/** Ends a failed call and throws its error, unless it is retried automatically: then its caller gets a handle. */
 export async function afterFailedCall(
   callState: CallState,
   thrown: AppError,
@@ -157,12 +157,12 @@ export async function afterFailedCall(
   return await tryLater(callState, { failure, dueAt: next.dueAt }, deps)
 }
 
-/** A caller that does not know whether the work was done gets the operation to look at. */
+/** Where the outcome is unknown, the caller gets the operation to look at. */
 function withOperationId({ isRecorded, operationId: id, effects }: CallState, failure: AppError): AppError {
   return isRecorded ? withOperation(failure, { id, hasEffects: effects.length > 0 }) : failure
 }
 
-/** Ends as done what would end as not done, where an earlier run had done it. */
+/** Ends a call as done, instead of as not done, where an earlier run had done the work. */
 async function doneEarlier(
   callState: CallState,
   state: EndState,
@@ -176,18 +176,17 @@ async function doneEarlier(
   return answer
 }
 
-/** What was allowed, or is to be tried again, and had not begun when the process stopped. */
+/** Whether an allowed or resumed call had not begun when the process stopped. */
 function wasStopped({ hasRun, isRecorded, isParked, resumed, depth }: CallState, { code }: AppError): boolean {
   // The tool around a nested call stops as well, and could not come back for it.
   return code === 'STOPPING' && !hasRun && isRecorded && depth === 0 && (isParked || resumed !== undefined)
 }
 
-/** What allowed it has run out since it was taken from the queue, which has a person asked again. */
+/** Whether a grant has expired since the operation was leased: then the queue asks a person again. */
 function isUnallowed({ hasRun, resumed }: CallState, { code }: AppError): boolean {
   return code === 'CONSENT_REQUIRED' && !hasRun && resumed !== undefined
 }
 
-/** The next process that leases it begins with it. */
 function putBack(callState: CallState, failure: AppError, deps: FailedCallDeps): Promise<CallAnswer> {
   return tryLater(callState, { failure, dueAt: Math.round(deps.clock.now()) }, deps)
 }
@@ -216,17 +215,14 @@ function nextStep(callState: CallState, failure: AppError, deps: FailedCallDeps)
   return afterFailure({ policy, mutates, waits, failure, hasRun, attempts, expiryOf: by, now }, deps)
 }
 
-/** The tool around a nested call has its own idea of what to do, and is still there to hear that this one failed. */
+/** A nested call is not retried: its parent gets the error and decides. */
 function policyOf({ retry }: Pick<Tool, 'retry'>, { depth }: CallState): RetryPolicy {
   return depth > 0 ? 'manual' : retry
 }
 
 const FIRST = { attempts: 1, expiresAt: null, startedAt: null } as const
 
-/**
- * Any thrown value as an error that can be written down and sent. Details that JSON cannot say are left out: with them
- * neither the caller nor the record would ever hear of the end.
- */
+/** Any thrown value as an error that can be stored and sent. Details that are not JSON are left out: with them neither would work. */
 export function toReportableError(thrown: unknown): AppError {
   const error = toAppError(thrown)
   if (error.details === undefined || isJson(error.details)) return error
@@ -239,7 +235,7 @@ function isJson(details: unknown): boolean {
     JSON.stringify(details)
     return true
   } catch {
-    // A cycle, a BigInt, a `toJSON` that throws: whichever it is, it cannot be sent.
+    // A cycle, a BigInt, a `toJSON` that throws.
     return false
   }
 }

@@ -16,19 +16,19 @@ export interface LeaseTransitionsDeps {
   readonly clock: Clock
   readonly log: Log
   readonly emitter: Emitter
-  /** Who this process is among those that run operations. */
+  /** The id of this process, as the owner of leases. */
   readonly owner: string
   readonly approvals: Pick<Approvals, 'held'>
   readonly operations: Pick<OperationLog, 'recorded'>
   readonly calls: { cancel(operationId: string, reason: AppError): unknown }
-  /** Something may be due, or a result to be delivered, that was not announced. */
+  /** An operation may be due, or a result to be delivered, without notification. */
   wake(): void
 }
 
-/** What one look reads. */
+/** Rows that one query reads. */
 const MOST_IDS = 200
-/** Without news, operations that are waited for here are checked this often. */
-const LOOK_EVERY_MS = 1_000
+/** Without notifications, operations that are waited for here are checked this often. */
+const CHECK_EVERY_MS = 1_000
 const COLUMNS = [
   'id',
   'tool',
@@ -44,8 +44,8 @@ const COLUMNS = [
 ] as const
 
 /**
- * Replays here what other processes have done with operations, as if it had been done here: waiting callers learn of an answer,
- * the queue of due operations, and the notifier of results. Announced rows are read again: rows are the truth.
+ * Emits the transitions that other processes have made as events of this process: waiting callers learn of an answer, the queue
+ * of due operations, and the notifier of results. The announced rows are read again, because notifications may be late.
  */
 export function createLeaseTransitions(deps: LeaseTransitionsDeps): NewsListener & { stop(): void } {
   const { storage, clock, log, emitter } = deps
@@ -53,17 +53,18 @@ export function createLeaseTransitions(deps: LeaseTransitionsDeps): NewsListener
   let isLost = false
   let cancelTimer: Cancel = () => {}
 
-  async function look(ids: readonly string[], asked: readonly string[]): Promise<void> {
+  /** Reads these operations and requests, and emits their events. */
+  async function check(ids: readonly string[], asked: readonly string[]): Promise<void> {
     const { store } = await storage.open()
-    const answered = await answers(store, asked)
+    const answered = await emitAnswers(store, asked)
     for (const some of chunks(ids)) {
       const rows = await store.find('operations', { where: { id: { in: some } }, columns: COLUMNS, limit: MOST_IDS })
-      for (const row of rows) if (!isStopped) tell(row, answered.has(row.id))
+      for (const row of rows) if (!isStopped) emitChange(row, answered.has(row.id))
     }
   }
 
-  /** Told right before what they lead to. Answers which are not open any more. */
-  async function answers(store: Store, asked: readonly string[]): Promise<ReadonlySet<string>> {
+  /** Emitted before the transitions that they cause. Returns the requests that are not open any more. */
+  async function emitAnswers(store: Store, asked: readonly string[]): Promise<ReadonlySet<string>> {
     const over = new Set<string>()
     for (const some of chunks(asked)) {
       const rows = await store.find('approvals', { where: { id: { in: some } }, limit: MOST_IDS })
@@ -77,64 +78,59 @@ export function createLeaseTransitions(deps: LeaseTransitionsDeps): NewsListener
     return over
   }
 
-  function tell(row: Pick<OperationRow, (typeof COLUMNS)[number]>, wasAsked: boolean): void {
+  function emitChange(row: WatchedRow, wasAsked: boolean): void {
     const { id, tool, state: to, updatedAt: at, tellAt } = row
-    if (to === 'leased') return cancelWanted(row)
+    if (to === 'leased') return cancelRequested(row)
     const from = wasAsked && to !== 'waitingForApproval' ? 'waitingForApproval' : undefined
     const isTold = tellAt === null || tellAt > at
     const change: OperationChange = { id, tool, caller: callerOf(row), from, to, at, isTold }
     emitter.emit('operation.changed', change)
   }
 
-  /** Another process asks to stop what runs here. */
-  function cancelWanted({
-    id,
-    tool,
-    leaseOwner,
-    cancelRequestedAt,
-  }: Pick<OperationRow, (typeof COLUMNS)[number]>): void {
+  /** Another process may ask to stop a run of this one. */
+  function cancelRequested({ id, tool, leaseOwner, cancelRequestedAt }: WatchedRow): void {
     if (leaseOwner !== deps.owner || cancelRequestedAt === null) return
     deps.calls.cancel(id, new AppError('CANCELLED', `"${tool}" was cancelled while it ran.`))
   }
 
-  /** Reads the operations that are waited for here, and those that run here. */
-  function lookAtOwn(): Promise<void> {
+  /** Checks the operations that are waited for here, and those that run here. */
+  function checkOwn(): Promise<void> {
     const held = deps.approvals.held()
-    return look([...held, ...deps.operations.recorded()], held)
+    return check([...held, ...deps.operations.recorded()], held)
   }
 
   function attempt(work: Promise<void>): Promise<void> {
     return work.catch(error => {
-      // A missed change is found by the next check: the queue and the notifier check every minute.
-      log.warn('what other processes have done could not be read', { error: messageOf(error) })
+      // The queue and the notifier check every minute, and find a missed change.
+      log.warn('changes by other processes could not be read', { error: messageOf(error) })
     })
   }
 
-  function rest(): void {
+  function schedule(): void {
     cancelTimer()
-    // A look that was under way as news came back is the last.
-    if (isLost && !isStopped) cancelTimer = clock.after(LOOK_EVERY_MS, () => void attempt(lookAtOwn()).finally(rest))
+    if (isLost && !isStopped)
+      cancelTimer = clock.after(CHECK_EVERY_MS, () => void attempt(checkOwn()).finally(schedule))
   }
 
-  function lookAround(): void {
-    void attempt(lookAtOwn())
+  function checkAll(): void {
+    void attempt(checkOwn())
     deps.wake()
   }
 
   return {
     changed(rows) {
       const [ids, asked] = [idsIn(rows, 'operations'), idsIn(rows, 'approvals')]
-      if (ids === 'any' || asked === 'any') lookAround()
-      else if (ids.length + asked.length > 0) void attempt(look(ids, asked))
+      if (ids === 'any' || asked === 'any') checkAll()
+      else if (ids.length + asked.length > 0) void attempt(check(ids, asked))
     },
     lost() {
       isLost = true
-      rest()
+      schedule()
     },
     back() {
       isLost = false
       cancelTimer()
-      lookAround()
+      checkAll()
     },
     stop() {
       isStopped = true
@@ -142,6 +138,8 @@ export function createLeaseTransitions(deps: LeaseTransitionsDeps): NewsListener
     },
   }
 }
+
+type WatchedRow = Pick<OperationRow, (typeof COLUMNS)[number]>
 
 function idsIn(rows: readonly ChangedRows[], table: ChangedRows['table']): ChangedRows['ids'] {
   return rows.find(one => one.table === table)?.ids ?? []
@@ -158,29 +156,28 @@ export interface LeaseKeeper {
   stop(): void
 }
 
-interface LeaseKeeperDeps {
+export function createLeaseKeeper(deps: {
   readonly storage: StorageAccess
   readonly clock: Clock
   readonly log: Log
   readonly owner: string
   readonly operations: Pick<OperationLog, 'recorded'>
   readonly settings: Pick<Settings, 'leaseSeconds'>
-}
-
-export function createLeaseKeeper({ storage, clock, log, owner, operations, settings }: LeaseKeeperDeps): LeaseKeeper {
+}): LeaseKeeper {
+  const { storage, clock, log, owner, operations, settings } = deps
   const leaseMs = settings.leaseSeconds * 1000
   let cancelTimer: Cancel | undefined
   let isStopped = false
 
-  function rest(): void {
+  function schedule(): void {
     if (isStopped) return
     // Two renewals may fail before other processes consider this one gone.
-    cancelTimer = clock.after(leaseMs / 3, () => void renew().finally(rest))
+    cancelTimer = clock.after(leaseMs / 3, () => void renew().finally(schedule))
   }
 
   async function renew(): Promise<void> {
     const storing = storage.current()
-    // By what really runs: a lease that was written for a run that never began, because the outcome of the commit was unknown, has to expire.
+    // Only what runs: a lease written for a run that never began, after a commit with an unknown outcome, has to expire.
     const ids = operations.recorded()
     if (!storing || ids.length === 0) return
     const set = { leaseUntil: Math.round(clock.now() + leaseMs) }
@@ -196,7 +193,7 @@ export function createLeaseKeeper({ storage, clock, log, owner, operations, sett
 
   return {
     start() {
-      if (!cancelTimer) rest()
+      if (!cancelTimer) schedule()
     },
     stop() {
       isStopped = true

@@ -1,19 +1,13 @@
-import { AppError, type OperationRow, type Settings, type ToolResult } from '../../../contracts/index.ts'
+import { AppError, type OperationRow, type Settings } from '../../../contracts/index.ts'
 import { type Clock, type Emitter, type Ids, type Random } from '../../kernel/index.ts'
-import { insert, type Store, update } from '../../store/index.ts'
+import { insert, pagesOf, type Store, update } from '../../store/index.ts'
 import { closeRequest } from '../consent/requests.ts'
 import { auditOfRow, auditRow } from '../record/audit.ts'
 import { endTerms, expiryOf } from '../record/operation-storage.ts'
 import { type RetryTerms } from '../record/running-calls.ts'
-import { type Ended, ended } from '../record/transitions.ts'
+import { ended } from '../record/transitions.ts'
 import { type FailureVerifier } from '../record/verify-after-failure.ts'
 import { runAll, stepAfterLostRun } from './crash-recovery.ts'
-
-/** Looks after what waits and is not due: what has become too old, what others left, and what can go on again. */
-interface Maintenance {
-  /** Answers whether there is more of it than one round takes. */
-  go(store: Store, isStopped: () => boolean): Promise<boolean>
-}
 
 export interface MaintenanceDeps {
   readonly clock: Clock
@@ -22,42 +16,51 @@ export interface MaintenanceDeps {
   readonly emitter: Emitter
   readonly settings: Pick<Settings, 'operationDays'> & RetryTerms['settings']
   readonly failureVerifier: Pick<FailureVerifier, 'resultOf'>
-  /** Whether what an operation waits for is there: all that its tool needs. */
+  /** Whether the dependencies of an operation's tool are there. */
   isReady(operation: Pick<OperationRow, 'tool' | 'callerName'>): boolean
-  /** Whether no answer of a person can have it run any more: its definition has changed, or its agent lost the tool. */
+  /** Whether an approval cannot help: the definition has changed, or the agent lost the tool. */
   isVoid(operation: Pick<OperationRow, VoidColumn>): boolean
-  /** Whether it runs here. */
+  /** Whether the operation runs here. */
   isRunning(id: string): boolean
-  /** Whether this process has not what it takes, and another one has, or it has itself in a moment. */
-  isUndoableHere(operation: OperationRow): boolean
+  /** Whether this process cannot run the operation now, and another process, or this one a moment later, can. */
+  cannotRunHere(operation: OperationRow): boolean
 }
 
-/** One round ends as many as this of each kind. */
+/** Operations of each kind that one run ends. */
 const BATCH = 64
-/** Of those that wait for something other than time, as many are read at once. */
+/** Waiting operations are read in pages of this size. */
 const PAGE = 500
-/** What was left to others for so long none of them could do either. */
-const LEFT_FOR_MS = 60_000
+/** An operation that was due for this long can be run by no process. */
+const UNRUNNABLE_MS = 60_000
+/** Every waiting operation has an expiry, so queries order by it and use its index. */
+const BY_EXPIRY = { by: ['expiresAt', 'id'] } as const
 
-export function createMaintenance(deps: MaintenanceDeps): Maintenance {
+/**
+ * Queue maintenance: expires old operations, reclaims abandoned leases, wakes operations whose dependency is back. Returns whether
+ * there is more to do than one run does.
+ */
+export function createMaintenance(deps: MaintenanceDeps): (store: Store, isStopped: () => boolean) => Promise<boolean> {
   const { clock, emitter, settings } = deps
 
-  /** Nothing waits for ever, and nothing goes without a word. Answers how many there were of each kind. */
+  /** Returns how many there were in each state. */
   async function expireOld(store: Store): Promise<number[]> {
     const now = Math.round(clock.now())
     const counts: number[] = []
     for (const state of ['queued', 'waitingForApproval'] as const) {
       const old = await store.find('operations', { where: { state, expiresAt: { atMost: now } }, limit: BATCH })
-      await runAll(old, row => cancelOperation(store, row, now))
+      await runAll(old, row => expireOperation(store, row, now))
       counts.push(old.length)
     }
     return counts
   }
 
-  async function cancelOperation(store: Store, row: OperationRow, now: number): Promise<void> {
-    const error = tooOld(row).toJSON()
+  async function expireOperation(store: Store, row: OperationRow, now: number): Promise<void> {
+    const error = expiryError(row).toJSON()
+    // An earlier run may have done the work.
     const result = await deps.failureVerifier.resultOf(row)
-    const end = result ? doneAfterAll(result) : { ...EXPIRED, error }
+    const end = result
+      ? ({ state: 'succeeded', outcome: 'succeeded', result, error: undefined, isTold: false } as const)
+      : ({ state: 'expired', outcome: undefined, result, error, isTold: false } as const)
     const { writes, change } = ended(row, end, endTerms(now, row, settings))
     const line = result
       ? auditOfRow(row, { at: now, outcome: 'succeeded', code: undefined })
@@ -68,8 +71,8 @@ export function createMaintenance(deps: MaintenanceDeps): Maintenance {
     emitter.emit('call.settled', line)
   }
 
-  /** An expired lease belongs to a process that is gone, or as good as gone: what it reports is no longer valid. Returns how many there were. */
-  async function takeFromTheDead(store: Store): Promise<number> {
+  /** An expired lease belongs to a process that crashed, or can no longer write. Returns how many there were. */
+  async function reclaimLeases(store: Store): Promise<number> {
     const where = { state: 'leased' as const, leaseUntil: { atMost: Math.round(clock.now()) } }
     const found = await store.find('operations', { where, limit: BATCH })
     // This process may have slept; it knows what it runs.
@@ -82,73 +85,55 @@ export function createMaintenance(deps: MaintenanceDeps): Maintenance {
     return lost.length
   }
 
-  /** What waited for something that is there now is due. All are looked at: many that wait for one thing hide no other. */
-  async function reviveReady(store: Store, isStopped: () => boolean): Promise<void> {
+  /** Makes operations due whose dependency is back. All are read, so that many that wait for one thing hide no other. */
+  async function wakeReady(store: Store, isStopped: () => boolean): Promise<void> {
     const dueAt = Math.round(clock.now())
-    // By the index of expiry: everything that waits has one.
     const where = { state: 'queued' as const, expiresAt: { not: null }, dueAt: null }
-    const query = { where, order: { by: ['expiresAt', 'id'] as const }, limit: PAGE, columns: WAITING_COLUMNS }
-    let after: [number, string] | undefined
-    for (;;) {
-      const waiting = await store.find('operations', after ? { ...query, after } : query)
-      const ready = waiting.filter(deps.isReady)
-      const writes = ready.map(({ id, fence }) =>
-        update('operations', { where: { id, state: 'queued', fence }, set: { dueAt }, rows: 'any' }),
-      )
+    const query = { where, order: BY_EXPIRY, limit: PAGE, columns: WAITING_COLUMNS }
+    for await (const waiting of pagesOf(store, 'operations', query)) {
+      const writes = waiting
+        .filter(deps.isReady)
+        .map(({ id, fence }) =>
+          update('operations', { where: { id, state: 'queued', fence }, set: { dueAt }, rows: 'any' }),
+        )
       if (writes.length > 0) await store.commit(writes)
-      const last = waiting.at(-1)
-      if (!last || waiting.length < PAGE || isStopped()) return
-      after = [last.expiresAt ?? 0, last.id]
+      if (isStopped()) return
     }
   }
 
-  /** Approvals that became void: no answer is needed any more, and their agents are notified of the end. */
-  async function endVoid(store: Store): Promise<void> {
+  /** Closes requests that became void: no answer is needed any more, and the agents are notified of the end. */
+  async function closeVoid(store: Store): Promise<void> {
     const now = Math.round(clock.now())
-    // By the index of expiry: everything that waits has one.
     const where = { state: 'waitingForApproval' as const, expiresAt: { not: null } }
-    const query = { where, order: { by: ['expiresAt', 'id'] as const }, limit: PAGE, columns: VOID_COLUMNS }
-    for (let after: [number, string] | undefined; ; ) {
-      const waiting = await store.find('operations', after ? { ...query, after } : query)
+    const query = { where, order: BY_EXPIRY, limit: PAGE, columns: VOID_COLUMNS }
+    for await (const waiting of pagesOf(store, 'operations', query)) {
       await runAll(waiting.filter(deps.isVoid), async ({ id }) => {
         const row = await store.get('operations', id)
         if (row?.state !== 'waitingForApproval') return
         const { writes, change } = closeRequest(row, { dueAt: now, expiresAt: expiryOf(row, settings) }, now)
         if ((await store.commit(writes)).committed) emitter.emit('operation.changed', change)
       })
-      const last = waiting.at(-1)
-      if (!last || waiting.length < PAGE) return
-      after = [last.expiresAt ?? 0, last.id]
     }
   }
 
-  /** What no process could do for a while waits for what it needs, and does not stand before what can be done. */
-  async function putOffUndoable(store: Store): Promise<void> {
-    const where = { state: 'queued' as const, dueAt: { atMost: Math.round(clock.now()) - LEFT_FOR_MS } }
+  /** An operation that no process could run for a while waits for its dependency, and no longer blocks those behind it. */
+  async function postponeUnrunnable(store: Store): Promise<void> {
+    const where = { state: 'queued' as const, dueAt: { atMost: Math.round(clock.now()) - UNRUNNABLE_MS } }
     const due = await store.find('operations', { where, limit: PAGE })
-    const writes = due.filter(deps.isUndoableHere).map(({ id, fence, dueAt }) => {
-      const stands = { id, state: 'queued' as const, fence, dueAt }
-      return update('operations', { where: stands, set: { dueAt: null }, rows: 'any' })
+    const writes = due.filter(deps.cannotRunHere).map(({ id, fence, dueAt }) => {
+      const unchanged = { id, state: 'queued' as const, fence, dueAt }
+      return update('operations', { where: unchanged, set: { dueAt: null }, rows: 'any' })
     })
     if (writes.length > 0) await store.commit(writes)
   }
 
-  return {
-    async go(store, isStopped) {
-      const counts = [...(await expireOld(store)), await takeFromTheDead(store)]
-      await endVoid(store)
-      await putOffUndoable(store)
-      await reviveReady(store, isStopped)
-      return counts.some(count => count === BATCH)
-    },
+  return async (store, isStopped) => {
+    const counts = [...(await expireOld(store)), await reclaimLeases(store)]
+    await closeVoid(store)
+    await postponeUnrunnable(store)
+    await wakeReady(store, isStopped)
+    return counts.some(count => count === BATCH)
   }
-}
-
-const EXPIRED = { state: 'expired', outcome: undefined, result: undefined, isTold: false } as const
-
-/** An earlier run had done it. */
-function doneAfterAll(result: ToolResult): Ended {
-  return { state: 'succeeded', outcome: 'succeeded', result, error: undefined, isTold: false }
 }
 
 const VOID_COLUMNS = [
@@ -169,7 +154,7 @@ type VoidColumn = (typeof VOID_COLUMNS)[number]
 
 const WAITING_COLUMNS = ['id', 'fence', 'tool', 'callerName', 'expiresAt'] as const
 
-function tooOld({ tool, state, error }: OperationRow): AppError {
+function expiryError({ tool, state, error }: OperationRow): AppError {
   const details = { tool }
   if (state === 'waitingForApproval')
     return new AppError('CONSENT_REQUIRED', `No answer came in time whether "${tool}" may be run.`, { details })

@@ -1,6 +1,6 @@
 import { type Caller, messageOf, type OperationRow, type OperationSummary } from '../../../contracts/index.ts'
 import { type Cancel, type Clock, type Emitter, type Log } from '../../kernel/index.ts'
-import { type Store } from '../../store/index.ts'
+import { pagesOf, type Store } from '../../store/index.ts'
 import { deliveredWrite, type UndeliveredResult } from '../record/delivery-tracker.ts'
 import { SUMMARY_COLUMNS, summaryOf } from '../record/operation-row.ts'
 import { callerOf, type StorageAccess } from '../record/operation-storage.ts'
@@ -8,13 +8,13 @@ import { isEnd } from '../record/transitions.ts'
 
 /**
  * Notifies a caller that its operation has ended, where it did not wait for the answer. Returns `false` where no client was
- * there: then the next client to come is notified.
+ * connected: then the next client is notified.
  */
 export type NotifyResult = (operation: OperationSummary, caller: Caller) => Promise<boolean | void> | boolean | void
 
 /** Notifies callers of every result once, also of results from before a client was connected. */
 export interface ResultNotifier {
-  /** Tells what earlier processes left untold, and from then on everything. */
+  /** Sends the notifications that earlier processes left, and all later ones. */
   start(): void
   /** A client has connected that may want results. */
   wake(): void
@@ -29,135 +29,130 @@ interface ResultNotifierDeps {
   readonly notify: NotifyResult
   /** The callers that have a client to notify; all when absent. */
   readonly connectedCallers?: (() => readonly Caller[]) | undefined
-  /** Whether a caller here waits for the answer, or has just got it. */
-  readonly isAwaited?: ((end: UndeliveredResult) => boolean) | undefined
+  /** Whether a caller here waits for the result, or has just got it. */
+  readonly isAwaited?: ((result: UndeliveredResult) => boolean) | undefined
 }
 
 const BATCH = 100
 /** A notification that takes longer is sent again later. */
-const TELLING_MS = 10_000
+const NOTIFY_TIMEOUT_MS = 10_000
 const COLUMNS = [...SUMMARY_COLUMNS, 'organisation', 'workspace', 'callerKind', 'tellAt'] as const
-/** Results that could not be delivered are looked for again then. */
+type ResultRow = Pick<OperationRow, (typeof COLUMNS)[number]>
+const ORDER = { by: ['tellAt', 'id'] } as const
+/** Another process may have ended something and crashed, so results are looked for without an event too. */
 const PAUSE_MS = 60_000
-/** A waiting caller has the answer by then, or never gets it. */
+/** A waiting caller has the result by then, or never gets it. */
 const AWAITED_PAUSE_MS = 1_000
 
 export function createResultNotifier(deps: ResultNotifierDeps): ResultNotifier {
   const { storage, clock, log, emitter, notify, connectedCallers, isAwaited } = deps
   let isStarted = false
   let isStopped = false
-  let isWanted = false
-  let isSomeAwaited = false
-  /** When the next that may have been heard otherwise is to be told. */
+  let isRequested = false
+  let hasAwaited = false
+  /** When the next undelivered result is due: its caller may still get it as the answer. */
   let nextAt: number | undefined
-  let telling: Promise<void> | undefined
+  let notifying: Promise<void> | undefined
   let cancelTimer: Cancel = () => {}
 
-  function look(): void {
+  function wake(): void {
     if (!isStarted || isStopped) return
-    isWanted = true
-    telling ??= tellWhileWanted().finally(() => {
-      telling = undefined
-      if (isWanted) look()
-      else rest()
+    isRequested = true
+    notifying ??= notifyWhileRequested().finally(() => {
+      notifying = undefined
+      if (isRequested) wake()
+      else schedule()
     })
   }
 
-  /** Another process may have ended something and died, or never have heard that it did. */
-  function rest(): void {
+  function schedule(): void {
     cancelTimer()
     if (isStopped) return
     const untilNext = nextAt === undefined ? PAUSE_MS : Math.max(0, nextAt - clock.now())
-    cancelTimer = clock.after(Math.min(isSomeAwaited ? AWAITED_PAUSE_MS : PAUSE_MS, untilNext), look)
+    cancelTimer = clock.after(Math.min(hasAwaited ? AWAITED_PAUSE_MS : PAUSE_MS, untilNext), wake)
   }
 
-  const isCalledFor = () => isWanted && !isStopped
+  const mustNotify = () => isRequested && !isStopped
 
-  async function tellWhileWanted(): Promise<void> {
-    while (isCalledFor()) {
-      isWanted = false
-      isSomeAwaited = false
+  async function notifyWhileRequested(): Promise<void> {
+    while (mustNotify()) {
+      isRequested = false
+      hasAwaited = false
       nextAt = undefined
       try {
         const { store } = await storage.open()
-        await tellAll(store)
+        await notifyAll(store)
       } catch (error) {
-        putOff(error)
+        logFailure(error)
       }
     }
   }
 
-  async function tellAll(store: Store): Promise<void> {
-    const order = { by: ['tellAt', 'id'] as const }
+  async function notifyAll(store: Store): Promise<void> {
     const callers = connectedCallers?.()
     // Results that no client would get are not even queried: they may be many, and may stay for long.
     if (callers?.length === 0) return
     const now = Math.round(clock.now())
-    const theirs = callers ? ofAny(callers) : {}
-    const where = { tellAt: { atMost: now }, ...theirs }
-    let after: [number, string] | undefined
-    for (;;) {
-      const query = { where, order, limit: BATCH, columns: COLUMNS }
-      const rows = await store.find('operations', after ? { ...query, after } : query)
-      // In their order, and marked together: what is told does not wait for the mark of the one before.
-      await Promise.all(rows.map(row => tellOne(store, row)))
-      const last = rows.at(-1)
-      if (!last || rows.length < BATCH || isStopped) break
-      after = [last.tellAt ?? 0, last.id]
+    const ofCallers = callers ? callersFilter(callers) : {}
+    const where = { tellAt: { atMost: now }, ...ofCallers }
+    for await (const rows of pagesOf(store, 'operations', { where, order: ORDER, limit: BATCH, columns: COLUMNS })) {
+      // Sent in their order, and marked together: no notification waits for the mark of the one before.
+      await Promise.all(rows.map(row => notifyOne(store, row)))
+      if (isStopped) break
     }
-    const later = { where: { tellAt: { above: now }, ...theirs }, order, limit: 1, columns: ['tellAt'] as const }
+    const later = { where: { tellAt: { above: now }, ...ofCallers }, order: ORDER, limit: 1, columns: COLUMNS }
     nextAt = (await store.find('operations', later))[0]?.tellAt ?? undefined
   }
 
   /** Marked after the notification: twice is better than never. A failed notification does not block others. */
-  async function tellOne(store: Store, row: Pick<OperationRow, (typeof COLUMNS)[number]>): Promise<void> {
-    // A caller that waits here gets the result with the answer, and marks it. If it stops waiting before, it is notified next time.
-    if (isAwaited?.(row)) return void (isSomeAwaited = true)
+  async function notifyOne(store: Store, row: ResultRow): Promise<void> {
+    // A caller that waits here gets the result as its answer. If it stops waiting before, it is notified next time.
+    if (isAwaited?.(row)) return void (hasAwaited = true)
     try {
-      if ((await inTime(row)) === false) return
+      if ((await notifyInTime(row)) === false) return
     } catch (error) {
-      return putOff(error)
+      return logFailure(error)
     }
     await store.commit([deliveredWrite(row, clock.now())])
   }
 
   /** A client that never confirms blocks neither other notifications nor `stop`. */
-  async function inTime(row: Pick<OperationRow, (typeof COLUMNS)[number]>): Promise<boolean | void> {
+  async function notifyInTime(row: ResultRow): Promise<boolean | void> {
     let cancel: Cancel = () => {}
-    const enough = new Promise<never>((_, reject) => {
-      const late = () => reject(new Error(`The result of "${row.id}" was not delivered in time.`))
-      cancel = clock.after(TELLING_MS, late)
+    const late = new Promise<never>((_, reject) => {
+      const error = () => reject(new Error(`The result of "${row.id}" was not delivered in time.`))
+      cancel = clock.after(NOTIFY_TIMEOUT_MS, error)
     })
     try {
-      return await Promise.race([notify(summaryOf(row), callerOf(row)), enough])
+      return await Promise.race([notify(summaryOf(row), callerOf(row)), late])
     } finally {
       cancel()
     }
   }
 
-  function putOff(error: unknown): void {
-    log.warn('the end of an operation could not be told and is tried again', { error: messageOf(error) })
+  function logFailure(error: unknown): void {
+    log.warn('a caller could not be notified of a result and is notified later', { error: messageOf(error) })
   }
 
   emitter.on('operation.changed', ({ to, isTold }) => {
-    if (isEnd(to) && !isTold) look()
+    if (isEnd(to) && !isTold) wake()
   })
   return {
     start() {
       isStarted = true
-      look()
+      wake()
     },
-    wake: look,
+    wake,
     async stop() {
       isStopped = true
       cancelTimer()
-      await telling
+      await notifying
     },
   }
 }
 
-/** One query for all of them. It may find a caller of the same name in another organisation, which has no client, and so is not notified. */
-function ofAny(callers: readonly Caller[]) {
+/** One query for all callers. It may find a caller of the same name in another organisation, which then has no client. */
+function callersFilter(callers: readonly Caller[]) {
   const organisations = new Set(callers.map(({ organisation }) => organisation))
   const names = new Set(callers.map(({ name }) => name))
   return { organisation: { in: [...organisations] }, callerName: { in: [...names] } }

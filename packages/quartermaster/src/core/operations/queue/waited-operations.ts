@@ -1,7 +1,6 @@
 import { AppError, messageOf, type OperationRow, type Settings, toAppError } from '../../../contracts/index.ts'
 import type { AgentSession, Agents } from '../../agents/index.ts'
 import type { Health } from '../../health/index.ts'
-import type { Emitter } from '../../kernel/index.ts'
 import type { Sealer } from '../../store/index.ts'
 import type { Approvals } from '../consent/approvals.ts'
 import { type ConsentGate, consentDenied, consentRevoked } from '../consent/consent-decision.ts'
@@ -16,20 +15,7 @@ import type { FailureVerifier } from '../record/verify-after-failure.ts'
 import { createQueue, type Queue, type QueueDeps, type RunTerms } from './queue.ts'
 
 interface WaitedOperationsDeps
-  extends Omit<
-    QueueDeps,
-    | 'isReady'
-    | 'isVoid'
-    | 'isRunning'
-    | 'isHeld'
-    | 'isUndoableHere'
-    | 'isAlone'
-    | 'terms'
-    | 'askAgain'
-    | 'refuse'
-    | 'run'
-  > {
-  readonly emitter: Emitter
+  extends Pick<QueueDeps, 'clock' | 'ids' | 'random' | 'emitter' | 'storage' | 'log' | 'owner' | 'settings'> {
   readonly agents: Pick<Agents, 'findSession'>
   readonly catalogue: Definitions
   readonly health: Pick<Health, 'availability'>
@@ -40,35 +26,22 @@ interface WaitedOperationsDeps
   readonly approvals: Pick<Approvals, 'isHeld' | 'reopen'>
 }
 
-/** Runs waiting operations through the call path, as their caller. It starts automatically when there is something. */
+/** Runs waiting operations through the call path, as their caller. The queue starts with the first of them. */
 export function createWaitedOperations(deps: WaitedOperationsDeps): Queue {
-  const {
-    storage,
-    clock,
-    log,
-    emitter,
-    agents,
-    catalogue,
-    health,
-    calls,
-    operations,
-    gate,
-    approvals,
-    failureVerifier,
-  } = deps
+  const { storage, clock, log, emitter, agents, catalogue, health, operations, approvals, failureVerifier } = deps
 
   const isAlone = () => storage.current()?.shared?.nodes.isAlone() ?? true
 
   const isStillComing = (name: string) => !catalogue.current().tools.has(name) && mayStillLoad(catalogue)
 
-  /** A tool that is gone is ready: only a run finds out, and tells, that it cannot be. Unless others run that may have it. */
+  /** A removed tool counts as ready: its run fails and reports that. Unless another process may have the tool. */
   function isReady({ tool: name }: Pick<OperationRow, 'tool'>): boolean {
     const tool = catalogue.current().tools.get(name)
     return tool ? health.availability(tool).active : isAlone() && !isStillComing(name)
   }
 
-  /** What it takes: the tool as it was called, working, and the agent that may call it. */
-  function isUndoableHere(row: OperationRow): boolean {
+  /** A run needs the unchanged tool, active, and an agent that may call it. */
+  function cannotRunHere(row: OperationRow): boolean {
     const { tool: name } = row
     if (isStillComing(name)) return true
     if (isAlone()) return false
@@ -77,10 +50,7 @@ export function createWaitedOperations(deps: WaitedOperationsDeps): Queue {
     return !agents.findSession(callerOf(row))?.grant(name)
   }
 
-  /**
-   * Another process may have newer definitions. A file that is gone or cannot be read, of a tool or of the agent, may be back in a
-   * moment; an answer to what is gone is refused then.
-   */
+  /** Another process may have newer definitions, and a missing file of a tool or agent may come back. */
   function isVoid(row: Parameters<QueueDeps['isVoid']>[0]): boolean {
     if (!isAlone()) return false
     const status = requestStatus(row, catalogue)
@@ -95,29 +65,27 @@ export function createWaitedOperations(deps: WaitedOperationsDeps): Queue {
     throw new AppError('AGENT_NOT_FOUND', `There is no agent "${row.callerName}" any more, for whom it was to be done.`)
   }
 
-  /** A no that came meanwhile, or a yes that was taken back, ends it before it runs. A yes that ran out is asked for again. */
-  async function terms(row: OperationRow): Promise<RunTerms> {
+  /** A denial or a revoked grant ends the operation before it runs. Where a grant has expired, a person is asked again. */
+  async function runTerms(row: OperationRow): Promise<RunTerms> {
     const tool = catalogue.current().tools.get(row.tool)
-    // A run of a changed tool finds out, and reports, that it cannot run: no person need be asked about it.
+    // The run of a changed tool fails and reports that, so no person is asked about it.
     if (!tool || tool.consent.length === 0 || !isSameTool(row, tool)) return { writes: [] }
     const { store, sealer } = await storage.open()
     const { id: operationId, digest } = row
     const session = sessionFor(row)
     const granted = session.grant(tool.name)
-    // The same applies to a caller that no longer has the tool.
-    if (!granted) return { writes: [] }
-    const { config } = granted
     const opened = openedArguments(row, sealer)
-    // And to arguments that cannot be read: that does not pass, as a store's troubles do.
-    if (!opened) return { writes: [] }
+    // The same applies to a caller that no longer has the tool, and to arguments that cannot be opened.
+    if (!granted || !opened) return { writes: [] }
+    const { config } = granted
     const gated = { operationId, digest, tool, config, session, input: opened.input, consented: undefined }
-    const decision = await gate.decide(gated)
+    const decision = await deps.gate.decide(gated)
     if (decision.kind === 'denied') throw consentDenied(tool, decision.grant)
     if (decision.kind === 'allowed')
       return { writes: consentWrites(decision.grants, operationId, Math.round(clock.now())) }
     const { answeredAt } = (await store.get('approvals', operationId)) ?? {}
-    const since = heldAgainstSince(row, answeredAt ?? row.createdAt, deps.settings)
-    if (await gate.isRevoked(gated, decision.asks, since)) throw consentRevoked(row.tool, row)
+    const since = revocationsSince(row, answeredAt ?? row.createdAt, deps.settings)
+    if (await deps.gate.isRevoked(gated, decision.asks, since)) throw consentRevoked(row.tool, row)
     return { asks: decision.asks }
   }
 
@@ -133,17 +101,17 @@ export function createWaitedOperations(deps: WaitedOperationsDeps): Queue {
     } catch (error) {
       return await refuse(row, toAppError(error))
     }
-    await calls.resume(row, request)
+    await deps.calls.resume(row, request)
   }
 
-  /** The caller is gone, it is not allowed any more, or its arguments cannot be read. */
+  /** Ends an operation whose caller is gone, that is not allowed any more, or whose arguments cannot be opened. */
   async function refuse(row: OperationRow, failure: AppError): Promise<void> {
     operations.adopt(recordOf(row, {}), row)
     const end = await endOf(row, failure)
     try {
       await operations.end({ id: row.id, ...end })
     } catch (error) {
-      // It is leased until the lease expires, and is checked again then.
+      // It is checked again when its lease expires.
       log.warn('an operation that may not be run could not be ended', { id: row.id, error: messageOf(error) })
     }
   }
@@ -166,10 +134,10 @@ export function createWaitedOperations(deps: WaitedOperationsDeps): Queue {
     isVoid,
     isRunning: operations.isRunning,
     isHeld: approvals.isHeld,
-    isUndoableHere,
+    cannotRunHere,
     isAlone,
     askAgain: approvals.reopen,
-    terms,
+    runTerms,
     refuse,
     run,
   })
@@ -185,23 +153,23 @@ function openedArguments(row: OperationRow, sealer: Sealer): { readonly input: u
   try {
     return { input: openArguments(row, sealer) }
   } catch {
-    // The run opens them again, and reports.
+    // The run opens them again, and reports the error.
     return undefined
   }
 }
 
 /**
- * From when on a revoked grant means a no: since it was allowed, or since a person retried it. Of an earlier revocation its
- * person knew, and is asked. The time of that is computed from the expiry, which, unlike the last change, stays the same
- * however often it is put back.
+ * From when on a revoked grant counts as a denial: since the operation was allowed, or since a person retried it, who knew of
+ * earlier revocations and is asked again. The time of the retry is computed from the expiry, which stays the same however often
+ * the operation is put back.
  */
-function heldAgainstSince(
+function revocationsSince(
   row: OperationRow,
   allowedAt: number,
   settings: Pick<Settings, 'retryMaxAgeMinutes'>,
 ): number {
-  const countsFrom = expiryOf(row, settings) - settings.retryMaxAgeMinutes * 60_000
-  // Where that setting has changed meanwhile it may come out later than anything that has happened.
-  const begunAt = Math.min(countsFrom, row.updatedAt)
-  return begunAt > Math.max(allowedAt, row.startedAt ?? allowedAt) ? begunAt + 1 : allowedAt
+  const computedAt = expiryOf(row, settings) - settings.retryMaxAgeMinutes * 60_000
+  // Where the setting has changed meanwhile the computed time may be in the future.
+  const retriedAt = Math.min(computedAt, row.updatedAt)
+  return retriedAt > Math.max(allowedAt, row.startedAt ?? allowedAt) ? retriedAt + 1 : allowedAt
 }

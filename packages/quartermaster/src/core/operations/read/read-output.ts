@@ -13,16 +13,16 @@ import { type BinaryContent, binaryIn, type FoundIssue, fewIssues, type Log, toB
 import type { Deadline } from '../path/deadline.ts'
 import { listFault, messageFault, resourceFault, within } from '../path/run-tool.ts'
 
-/** What checking an output needs to know: who gave it, and how large it may be. */
+/** Who gave an output, and how large it may be. */
 export interface OutputSource {
   /** As messages name it: `prompt "review"`. */
   readonly what: string
   readonly maxBytes: number
-  /** The same for pictures, sounds and files in it, as base64. */
+  /** The limit of images, audio and files, as base64. */
   readonly maxBinaryBytes: number
 }
 
-/** Makes a result of whatever a prompt rendered. */
+/** Turns the output of a prompt into a result. */
 export function toPromptResult({ short }: Prompt, output: unknown, place: OutputSource): PromptResult {
   if (kindOf(output) === 'passed')
     return passed(output as PromptResult, { list: 'messages', faultOf: messageFault }, place)
@@ -37,13 +37,13 @@ function promptParts(output: unknown): object {
   return Array.isArray(output) ? { messages: output } : Object(output)
 }
 
-/** What was read, and what its server said beside it. */
+/** The contents of a resource, and its server's metadata. */
 export interface ReadResult {
   readonly contents: readonly ResourceContents[]
   readonly _meta?: Record<string, unknown>
 }
 
-/** Makes a result of whatever reading an address gave. */
+/** Turns the output of a resource into a result. */
 export function toReadResult(
   resource: Resource,
   { uri, output }: { uri: string; output: unknown },
@@ -54,7 +54,7 @@ export function toReadResult(
   return { contents: toContents(resource, { uri, output }, place) }
 }
 
-/** What came as JSON goes on as it is; only that it is a list of what clients take is looked at, and how large it is. */
+/** JSON from an upstream server is passed on unchanged, after checking its list and its size. */
 function passed<T extends object>(
   output: T,
   { list, faultOf }: { list: keyof T & string; faultOf: typeof messageFault },
@@ -97,23 +97,20 @@ function jsonOf(value: unknown, place: OutputSource): string {
   }
 }
 
-/**
- * There is no paging here, so what is too large is not cut: half a prompt says something else than the whole. `items` are what of
- * it may be no text.
- */
+/** An output that is too large is refused, not cut: half a prompt says something else than the whole. */
 function refuseLarge(value: unknown, items: readonly object[], place: OutputSource): void {
   const binary = items.reduce((sum, item) => sum + (binaryAt(item)?.data.length ?? 0), 0)
   if (binary > Math.max(place.maxBinaryBytes, place.maxBytes)) throw tooMuchBinary(place)
   if (isLonger(jsonOf(value, place), place.maxBytes + binary)) throw tooLarge(place)
 }
 
-/** A resource is such a piece of content, and the message of a prompt has one. */
+/** The binary content of a resource, or of a prompt's message. */
 function binaryAt(item: object): BinaryContent | undefined {
   const { content = item } = item as { content?: unknown }
   return typeof content === 'object' && content !== null ? binaryIn(content) : undefined
 }
 
-/** A character takes three bytes at most, so most texts need not be counted. */
+/** A character takes at most three bytes, so most texts need not be counted. */
 function isLonger(text: string, maxBytes: number): boolean {
   return text.length * 3 > maxBytes && new TextEncoder().encode(text).length > maxBytes
 }
@@ -134,7 +131,6 @@ function outputInvalid({ what }: OutputSource, issues: readonly FoundIssue[]): A
   return new AppError('OUTPUT_INVALID', message, { details: { issues: lines } })
 }
 
-/** What a definition is being asked to do. */
 interface DefinitionRun {
   readonly address: string
   readonly item: Needing
@@ -146,7 +142,7 @@ interface DefinitionRunDeps {
   readonly log: Log
 }
 
-/** Lets a definition do its work, no longer than its deadline. What it throws becomes an error that names it. */
+/** Runs a prompt or resource within its deadline. A thrown value becomes an error that names the definition. */
 export async function runDefinition(
   run: DefinitionRun,
   deps: DefinitionRunDeps,
@@ -163,7 +159,7 @@ function failureOf(error: unknown, { address, item, deadline }: DefinitionRun, {
   const reason = deadline.reason()
   if (reason) return reason
   if (!isAppError(error)) {
-    // There is no result that could report the failure, as a tool's can. The stack is for the author of the definition.
+    // Unlike a tool, it has no result that could report the failure. The stack is for the author of the definition.
     log.warn('a definition threw', { definition: address, error: stackOf(error) })
     const reason = messageOf(error) || 'it did not say why.'
     return new AppError('READING_FAILED', `"${address}" failed: ${reason}`, { cause: error })

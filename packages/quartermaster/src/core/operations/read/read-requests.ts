@@ -49,13 +49,12 @@ export interface ReadingsDeps {
   readonly settings: Pick<Settings, 'callTimeoutSeconds' | 'restartWaitSeconds' | 'maxResultBytes' | 'maxBinaryBytes'>
 }
 
-/** Builds the way to prompts and resources: permission, arguments, health, run, check, audit. */
+/** Handles requests for prompts and resources: permission, arguments, health, run, validation, audit. */
 export function createReadings(deps: ReadingsDeps): Readings {
   const { health, operations, clock, ids, digest, settings } = deps
   const timeoutMs = settings.callTimeoutSeconds * 1000
   const restartWaitMs = settings.restartWaitSeconds * 1000
   const underWay = new Set<Deadline>()
-  /** Those of them whose definition runs. */
   const running = new Set<Deadline>()
   let isStopping = false
   let onDrained = () => {}
@@ -87,7 +86,7 @@ export function createReadings(deps: ReadingsDeps): Readings {
     return within(plan.request.signal, reading.address, async deadline => {
       if (!isReady(reading.item, health)) {
         await awaitDependencies(reading, deadline)
-        // What was granted before is looked at once more, because waiting took time.
+        // The wait took time, so the permission is checked again.
         plan.permit()
       }
       void operations.begin(recordOf(readState, reading))
@@ -214,7 +213,7 @@ interface ReadingContextParts {
   readonly compiler: SchemaCompiler
 }
 
-/** What filling in a prompt or reading a resource is told beside what was asked for. */
+/** The context that a prompt or resource gets beside its arguments. */
 function createReadingContext(parts: ReadingContextParts): ReadingContext {
   const { request, address, operationId, config, deadline, log, compiler } = parts
   return {
@@ -235,12 +234,12 @@ function createReadingContext(parts: ReadingContextParts): ReadingContext {
   }
 }
 
-/** As many as a client may be given at once. MCP 2026-07-28, completion. */
+/** The most suggestions in one response. MCP 2026-07-28, completion. */
 const MOST = 100
 
 export const NO_SUGGESTIONS: Suggestions = Object.freeze({ values: [], total: 0, hasMore: false })
 
-/** Makes suggestions of whatever a helper gave. */
+/** Turns the output of a suggest function into suggestions. */
 export function toSuggestions(output: unknown, address: string): Suggestions {
   const list = z.array(z.string()).safeParse(output)
   if (list.success) return cut({ values: list.data, total: list.data.length, hasMore: false })
@@ -253,29 +252,29 @@ function cut(all: Suggestions): Suggestions {
   return all.values.length > MOST ? { ...all, values: all.values.slice(0, MOST), hasMore: true } : all
 }
 
-/** What is to be read, before permission is checked. */
-export interface ReadingPlan<T> {
+/** A request before its permission is checked. */
+interface ReadingPlan<T> {
   readonly request: ReadingRequest
-  /** What was asked for, as the audit names it. */
+  /** The requested address, as the audit names it. */
   readonly asked: string
-  /** What the audit's digest is made of. */
+  /** The input of the audit's digest. */
   readonly input: unknown
-  /** Permission and arguments. Throws what is wrong with them; can be called again. */
+  /** Checks permission and arguments; can be called again. */
   permit(): PermittedReading<T>
 }
 
-/** A reading that was let through. The configuration belongs to the definition's own generation. */
-export interface PermittedReading<T> {
+/** A permitted request. The configuration belongs to the definition's own generation. */
+interface PermittedReading<T> {
   /** `prompt:review`, `resource:docs://{page}`. */
   readonly address: string
   readonly item: Prompt | Resource
   readonly config: unknown
   run(context: ReadingContext): unknown
-  /** Checks what running gave. */
+  /** Validates the output. */
   finish(output: unknown, place: OutputSource): T
 }
 
-export function planPrompt(request: PromptRequest): ReadingPlan<PromptResult> {
+function planPrompt(request: PromptRequest): ReadingPlan<PromptResult> {
   const { session, name, arguments: given = {} } = request
   return {
     request,
@@ -295,7 +294,7 @@ export function planPrompt(request: PromptRequest): ReadingPlan<PromptResult> {
   }
 }
 
-export function planResource(request: ResourceReadRequest): ReadingPlan<ReadResult> {
+function planResource(request: ResourceReadRequest): ReadingPlan<ReadResult> {
   const { session, uri } = request
   return {
     request,
@@ -316,7 +315,6 @@ export function planResource(request: ResourceReadRequest): ReadingPlan<ReadResu
   }
 }
 
-/** What helps to fill in an argument, if anything does. */
 interface PermittedSuggestion {
   readonly address: string
   readonly item: Prompt | Resource
@@ -324,8 +322,8 @@ interface PermittedSuggestion {
   readonly helper: Suggest | undefined
 }
 
-/** Finds the help for an argument. Throws when the caller has no such prompt or template, or it has no such argument. */
-export function permitSuggestion({ session, ref, argument }: SuggestRequest): PermittedSuggestion {
+/** Finds the suggest function of an argument. Throws when the caller has no such prompt or template, or it no such argument. */
+function permitSuggestion({ session, ref, argument }: SuggestRequest): PermittedSuggestion {
   const found = 'prompt' in ref ? promptArguments(session, ref.prompt) : templateNames(session, ref.resource)
   const { names, address, item, config } = found
   if (!names.includes(argument.name)) {
@@ -347,7 +345,7 @@ function templateNames(session: AgentSession, uriTemplate: string) {
   return { names: resource.params, address: `resource:${resource.key}`, item: resource, config }
 }
 
-/** A prompt that is not granted does not exist for the caller, and the two are answered alike. */
+/** A prompt that is not granted does not exist for the caller: both give the same error. */
 function findPrompt(session: AgentSession, name: string) {
   const grant = session.prompt(name)
   if (grant) return grant
@@ -364,8 +362,8 @@ function noResource(session: AgentSession, uri: string): AppError {
   return new AppError('RESOURCE_NOT_FOUND', message, { details: { uri } })
 }
 
-/** One reading on its way. What it has met so far is what the audit tells, however it ends. */
-export interface ReadState<T> {
+/** The state of one request, from which its audit entry is made. */
+interface ReadState<T> {
   readonly plan: ReadingPlan<T>
   readonly operationId: string
   readonly startedAt: number
@@ -374,21 +372,15 @@ export interface ReadState<T> {
   hasRun: boolean
 }
 
-interface SettleReadingDeps {
-  readonly operations: Pick<OperationLog, 'end'>
-  readonly clock: Clock
-  readonly emitter: Emitter
-}
-
-/** Tells the audit how a reading ended. It is a line among those of the calls, under the address of what was read. */
-export function finishReading(
+/** Writes the audit entry, as that of a call, under the address of the prompt or resource. */
+function finishReading(
   readState: ReadState<unknown>,
   failure: AppError | undefined,
-  { operations, clock, emitter }: SettleReadingDeps,
+  { operations, clock, emitter }: Pick<ReadingsDeps, 'operations' | 'clock' | 'emitter'>,
 ): void {
   const audit = auditOf(readState, failure, clock.now())
   const outcome = failure ? 'failed' : 'succeeded'
-  // Nothing to wait for: what changes nothing has no record, and its audit is written in its own time.
+  // Not awaited: a read has no record, and its audit is written in batches.
   void operations.end({
     id: readState.operationId,
     state: failure?.code === 'CANCELLED' ? 'cancelled' : outcome,
@@ -416,7 +408,7 @@ function auditOf(readState: ReadState<unknown>, failure: AppError | undefined, n
   return failure ? { ...entry, code: failure.code } : entry
 }
 
-/** Checks the arguments of a prompt completely and gives what its `render` gets. */
+/** Validates the arguments of a prompt, with all problems in one error. */
 function checkArguments(prompt: Prompt, given: unknown): Readonly<Record<string, string>> {
   const values = new Map<string, unknown>(Object.entries(Object(given ?? {})))
   const names = prompt.arguments.map(({ name }) => name)
@@ -443,50 +435,48 @@ function issueWith(name: string, value: unknown, names: readonly string[]): Foun
 
 const NO_ARGUMENT = 'is not an argument.'
 
-/** Looked for only where it will be read: it takes longer than all the rest. */
+/** Only for the issues that are reported: finding a suggestion takes longer than all the rest. */
 function suggesting({ path, message }: Issue, names: readonly string[]): Issue {
   return message === NO_ARGUMENT
     ? { path, message: `${message}${didYouMean(String(path[0]), names)}` }
     : { path, message }
 }
 
-/** Who wants to read, and whom to tell meanwhile. */
+/** The session, and the callbacks of its client. */
 export interface ReadingRequest extends Pick<CallRequest, 'signal' | 'ask' | 'canAnswer' | 'client' | 'onLog'> {
   readonly session: AgentSession
 }
 
-/** One prompt to be filled in, as every adapter asks for it. */
+/** A prompt to render. */
 export interface PromptRequest extends ReadingRequest {
   readonly name: string
   readonly arguments?: Readonly<Record<string, string>> | undefined
 }
 
-/** One address to be read, as every adapter asks for it. */
+/** A resource to read. */
 export interface ResourceReadRequest extends ReadingRequest {
   readonly uri: string
 }
 
-/** A word that is being typed, as every adapter asks what it may become. */
+/** An argument that is being typed, to complete. */
 export interface SuggestRequest extends Pick<ReadingRequest, 'session' | 'signal' | 'client'> {
-  /** What it is an argument of: a prompt, or the template of a resource. */
+  /** The prompt or resource template that the argument belongs to. */
   readonly ref: { readonly prompt: string } | { readonly resource: string }
   readonly argument: { readonly name: string; readonly value: string }
-  /** What the other arguments are so far. */
+  /** The other arguments so far. */
   readonly arguments?: Readonly<Record<string, string>> | undefined
 }
 
-/** The way to prompts and resources: one for every runtime, as the call path is for tools. */
+/** Prompts and resources, the same for every runtime, as the call path is for tools. Throws `AppError`. */
 export interface Readings {
-  /** Fills in a prompt. Throws `AppError` when that was not possible, whosever fault it is. */
   renderPrompt(request: PromptRequest): Promise<PromptResult>
-  /** Reads an address. Throws `AppError` when that was not possible, whosever fault it is. */
   readResource(request: ResourceReadRequest): Promise<ReadResult>
-  /** What may stand for an argument; nothing where its definition does not help or cannot help now. */
+  /** Suggested values; none where the definition has no suggestions or is not ready. */
   suggest(request: SuggestRequest): Promise<Suggestions>
-  /** Takes nothing more, and ends what only waits; resolves when what runs has ended. */
+  /** Refuses new requests and ends waiting ones; resolves when the running ones have ended. */
   drain(): Promise<void>
-  /** How many run now. */
+  /** The number of running requests. */
   running(): number
-  /** Ends what is under way with `STOPPING` and takes nothing more. */
+  /** Refuses new requests and ends all others with `STOPPING`. */
   stop(): void
 }

@@ -11,7 +11,7 @@ import { type Cancel, type Clock, type Ids, type Log } from '../../kernel/index.
 import { insert } from '../../store/index.ts'
 import { callerColumns, callerOf, type StorageAccess } from './operation-storage.ts'
 
-/** The audit of calls that have no record of their own. It is written in batches, and no call waits for it. */
+/** Writes the audit of calls without a record in batches, so that no call waits for it. */
 interface AuditBatch {
   add(entry: AuditEntry): void
   /** Writes what is left. */
@@ -25,30 +25,26 @@ interface AuditBatchDeps {
   readonly log: Log
 }
 
-/** One commit takes a millisecond or two, whether it holds one line or this many. */
+/** A commit takes a millisecond or two, whether it holds one line or this many. */
 const LARGEST_BATCH = 256
-/** How long a line may wait for company; what a crash can lose. */
+/** How long a line waits for a batch; what a crash can lose. */
 const LONGEST_WAIT_MS = 1_000
-/** About 5 MB. A store that is this far behind will not catch up, and memory must not pay for it. */
+/** About 5 MB. A store that is this far behind will not catch up, and must not fill the memory. */
 const MOST_WAITING = 10_000
 
 export function createAuditBatch({ storage, clock, ids, log }: AuditBatchDeps): AuditBatch {
   let waiting: AuditEntry[] = []
-  /** The batch that is being written. It keeps its ids, so that a batch whose commit had an unknown outcome is not written twice. */
+  /** The batch being written. It keeps its ids, so that a retry after an unknown outcome does not write it twice. */
   let batch: readonly NewRow<'audit'>[] = []
   let dropped = 0
-  /** The last try failed. Then only the clock starts the next: calls would start one each, as fast as they come. */
+  /** After a failure only the timer starts the next try: otherwise every call would start one. */
   let isFailing = false
   let cancelTimer: Cancel | undefined
   let flushing: Promise<void> | undefined
-  /** What came during a write has waited long enough, or is many: it is written as soon as that is over. */
+  /** A flush came due during a write, and follows it immediately. */
   let isDue = false
 
   const left = () => waiting.length + batch.length
-
-  function arm(): void {
-    cancelTimer ??= clock.after(LONGEST_WAIT_MS, flush)
-  }
 
   function flush(): void {
     cancelTimer?.()
@@ -63,10 +59,10 @@ export function createAuditBatch({ storage, clock, ids, log }: AuditBatchDeps): 
 
   function writeOrWait(): void {
     if (waiting.length >= LARGEST_BATCH && !isFailing) flush()
-    else if (left() > 0) arm()
+    else if (left() > 0) cancelTimer ??= clock.after(LONGEST_WAIT_MS, flush)
   }
 
-  /** What comes meanwhile waits for company of its own: written at once, it would be a commit for every few lines, without end. */
+  /** Entries that come meanwhile wait for the next batch: writing them too would mean a commit every few lines, without end. */
   async function writeAll(): Promise<void> {
     reportDropped()
     let wanted = left()
@@ -83,7 +79,7 @@ export function createAuditBatch({ storage, clock, ids, log }: AuditBatchDeps): 
     }
   }
 
-  /** Whether the batch is in the store now. Lines that were there already come from a commit with an unknown outcome. */
+  /** Whether the batch is stored. A failed guard means that an earlier commit with an unknown outcome had stored it. */
   async function write(): Promise<boolean> {
     try {
       const { store } = await storage.open()
@@ -95,7 +91,7 @@ export function createAuditBatch({ storage, clock, ids, log }: AuditBatchDeps): 
     }
   }
 
-  /** Also what comes while the last of it is written. */
+  /** Including entries that come during the last write. */
   async function writeRest(): Promise<void> {
     flush()
     await flushing
@@ -109,7 +105,7 @@ export function createAuditBatch({ storage, clock, ids, log }: AuditBatchDeps): 
 
   return {
     add(entry) {
-      // A process that has written nothing does not open a store to say that it has read something.
+      // A process that has only read something does not open a store for its audit.
       if (!storage.current()) return
       if (waiting.length >= MOST_WAITING) {
         waiting.shift()
@@ -128,19 +124,18 @@ export function createAuditBatch({ storage, clock, ids, log }: AuditBatchDeps): 
   }
 }
 
-/** A line of the audit as the store keeps it. */
+const LONGEST_NAME = 128
+
+/** An audit entry as a row. */
 export function auditRow(id: string, entry: AuditEntry): NewRow<'audit'> {
   const { at, operationId, caller, digest, decision, outcome, mutates, durationMs, consent } = entry
-  const { organisation, workspace, callerKind, callerName } = callerColumns(caller)
   return {
     id,
-    organisation,
-    workspace,
-    callerKind,
-    callerName,
+    ...callerColumns(caller),
     at: Math.round(at),
     operationId,
-    tool: keepable(entry.tool),
+    // A refused call may name anything as its tool. A name that no store takes would block the whole batch.
+    tool: toKeepable(entry.tool.slice(0, LONGEST_NAME)),
     digest,
     decision,
     outcome,
@@ -155,29 +150,18 @@ function consentOf({ operations, by, lasting }: NonNullable<AuditEntry['consent'
   return { operations: [...operations], by, ...(lasting === undefined ? {} : { lasting }) }
 }
 
-/** A line of the audit as it is shown. */
+/** An audit row as it is shown. */
 export function toAuditLine({ organisation: _organisation, ...line }: AuditRow): AuditLine {
   return line
 }
 
-const LONGEST_NAME = 128
-
-/** A refused call may name anything as its tool. A name that no store takes would block the whole batch. */
-function keepable(name: string): string {
-  return toKeepable(name.slice(0, LONGEST_NAME))
-}
-
-/** The audit line of an operation that ended, or was postponed, without a caller. */
+/** The audit entry of an operation that ended, or was postponed, without a caller. */
 export function auditOfRow(
   row: OperationRow,
-  {
-    at,
-    outcome,
-    code,
-    consent,
-  }: Pick<AuditEntry, 'at' | 'outcome'> & { code: string | undefined; consent?: AuditEntry['consent'] | undefined },
+  end: Pick<AuditEntry, 'at' | 'outcome'> & { code: string | undefined; consent?: AuditEntry['consent'] | undefined },
 ): AuditEntry {
-  const entry: AuditEntry = {
+  const { at, outcome, code, consent } = end
+  return {
     at,
     operationId: row.id,
     caller: callerOf(row),
@@ -187,8 +171,7 @@ export function auditOfRow(
     outcome,
     mutates: row.mutates,
     durationMs: at - (row.startedAt ?? row.createdAt),
+    ...(code === undefined ? {} : { code }),
+    ...(consent === undefined ? {} : { consent }),
   }
-  if (code !== undefined) entry.code = code
-  if (consent !== undefined) entry.consent = consent
-  return entry
 }

@@ -10,15 +10,15 @@ export type UndeliveredResult = Pick<OperationRow, 'id' | 'tellAt'>
 export type IsDelivered = () => boolean | undefined
 
 /**
- * Marks results given as answers as delivered once the caller has them. An answer that got lost on its way, or with its
- * process, is notified like any other result.
+ * Marks results given as answers as delivered once the caller has them. An answer that got lost, on its way or with its process,
+ * is notified like any other result.
  */
 export interface DeliveryTracker {
   /** The result is on its way to the caller; assumed delivered without `isDelivered`. */
-  expect(end: UndeliveredResult, isDelivered?: IsDelivered): void
-  /** Whether this end is on its way. */
-  has(end: UndeliveredResult): boolean
-  /** Writes down what is known by now. */
+  expect(result: UndeliveredResult, isDelivered?: IsDelivered): void
+  /** Whether this result is on its way. */
+  has(result: UndeliveredResult): boolean
+  /** Writes what is known by now. */
   stop(): Promise<void>
 }
 
@@ -30,18 +30,18 @@ interface DeliveryTrackerDeps {
   readonly onUndelivered: () => void
 }
 
-/** How long after its end an unconfirmed answer is notified. */
+/** How long after the end of an operation its caller is notified, unless the answer was delivered. */
 export const ANSWER_MS = 15_000
-/** A client that was asked something may take this long to come back, and gets the end then. */
+/** A client that was asked something may take this long to come back for the result. */
 const LONGEST_ANSWER_MS = 11 * 60_000
-/** Many are written in one commit, which no call waits for. */
+/** Deliveries are written in batches, which no call waits for. */
 const LONGEST_WAIT_MS = 1_000
 const LARGEST_BATCH = 256
-/** What is beyond that is told once more. */
+/** Beyond that the oldest are notified once more. */
 const MOST_EXPECTED = 10_000
 
 interface Expected {
-  readonly end: UndeliveredResult
+  readonly result: UndeliveredResult
   readonly isDelivered: IsDelivered
   readonly isPostponed: boolean
 }
@@ -68,43 +68,43 @@ export function createDeliveryTracker({ storage, clock, log, onUndelivered }: De
 
   async function writeKnown(): Promise<void> {
     const now = Math.round(clock.now())
-    const settled = [...expected.values()].map(one => settledBy(one, now, isStopping))
-    for (let from = 0; from < settled.length; from += LARGEST_BATCH) {
-      if (!(await write(settled.slice(from, from + LARGEST_BATCH)))) return
+    const steps = [...expected.values()].map(entry => nextStep(entry, now, isStopping))
+    for (let from = 0; from < steps.length; from += LARGEST_BATCH) {
+      if (!(await write(steps.slice(from, from + LARGEST_BATCH)))) return
     }
   }
 
-  async function write(batch: readonly Settled[]): Promise<boolean> {
-    const writes = batch.flatMap(({ write: one }) => one)
+  async function write(batch: readonly DeliveryStep[]): Promise<boolean> {
+    const writes = batch.flatMap(step => step.writes)
     try {
       if (writes.length > 0) await (await storage.open()).store.commit(writes)
     } catch (error) {
-      log.warn('that ends were told could not be written and is tried again', { error: messageOf(error) })
+      log.warn('deliveries of results could not be written and are tried again', { error: messageOf(error) })
       return false
     }
-    for (const one of batch) leave(one)
+    for (const step of batch) settle(step)
     if (batch.some(({ isUndelivered }) => isUndelivered)) onUndelivered()
     return true
   }
 
-  /** An operation that has ended again since is expected under another time. */
-  function leave({ one, later }: Settled): void {
-    const { id } = one.end
-    if (expected.get(id) !== one) return
+  function settle({ entry, later }: DeliveryStep): void {
+    const { id } = entry.result
+    // An operation that has ended again since is expected under another time.
+    if (expected.get(id) !== entry) return
     if (later) expected.set(id, later)
     else expected.delete(id)
   }
 
   return {
-    expect(end, isDelivered = DELIVERED) {
-      if (end.tellAt === null || isStopping) return
+    expect(result, isDelivered = () => true) {
+      if (result.tellAt === null || isStopping) return
       const [oldest] = expected.size < MOST_EXPECTED ? [] : expected.keys()
       if (oldest !== undefined) expected.delete(oldest)
-      expected.set(end.id, { end, isDelivered, isPostponed: false })
+      expected.set(result.id, { result, isDelivered, isPostponed: false })
       if (expected.size % LARGEST_BATCH === 0) void flush()
       else arm()
     },
-    has: ({ id, tellAt }) => expected.get(id)?.end.tellAt === tellAt,
+    has: ({ id, tellAt }) => expected.get(id)?.result.tellAt === tellAt,
     async stop() {
       await flushing
       isStopping = true
@@ -114,39 +114,34 @@ export function createDeliveryTracker({ storage, clock, log, onUndelivered }: De
   }
 }
 
-const DELIVERED = () => true
-
-/** What is to be written about an expected end, and what is expected after that. */
-interface Settled {
-  readonly one: Expected
-  readonly write: readonly Write[]
+/** What to write about an expected delivery, and what to expect after that. */
+interface DeliveryStep {
+  readonly entry: Expected
+  readonly writes: readonly Write[]
   readonly isUndelivered: boolean
   readonly later?: Expected
 }
 
-function settledBy(one: Expected, now: number, isLast: boolean): Settled {
-  const isTooLate = isLast || (one.isPostponed && now >= (one.end.tellAt ?? now))
-  const isDelivered = one.isDelivered() ?? (isTooLate ? false : undefined)
-  if (isDelivered !== undefined)
-    return {
-      one,
-      write: [isDelivered ? deliveredWrite(one.end, now) : notifyWrite(one.end, now)],
-      isUndelivered: !isDelivered,
-    }
-  if (one.isPostponed) return { one, write: [], isUndelivered: false, later: one }
+function nextStep(entry: Expected, now: number, isLast: boolean): DeliveryStep {
+  const { result, isPostponed } = entry
+  const isTooLate = isLast || (isPostponed && now >= (result.tellAt ?? now))
+  const isDelivered = entry.isDelivered() ?? (isTooLate ? false : undefined)
+  if (isDelivered) return { entry, writes: [deliveredWrite(result, now)], isUndelivered: false }
+  if (isDelivered === false) return { entry, writes: [notifyWrite(result, now)], isUndelivered: true }
+  if (isPostponed) return { entry, writes: [], isUndelivered: false, later: entry }
   // Other processes do not know that a client may still come for it.
   const tellAt = now + LONGEST_ANSWER_MS
-  const later = { ...one, end: { id: one.end.id, tellAt }, isPostponed: true }
-  return { one, write: [notifyWrite(one.end, tellAt)], isUndelivered: false, later }
+  const later = { ...entry, result: { id: result.id, tellAt }, isPostponed: true }
+  return { entry, writes: [notifyWrite(result, tellAt)], isUndelivered: false, later }
 }
 
-/** Marks a result as delivered. The second mark changes nothing, and neither does a mark after the operation has ended again. */
+/** Marks a result as delivered. Does nothing when it is marked already, or when the operation has ended again since. */
 export function deliveredWrite({ id, tellAt }: UndeliveredResult, now: number): Write {
   const set = { announcedAt: Math.round(now), tellAt: null }
   return update('operations', { where: { id, tellAt: tellAt ?? { not: null } }, set, rows: 'any' })
 }
 
-/** That its end is to be told from then on. */
+/** Sets when the caller is notified. */
 function notifyWrite({ id, tellAt: before }: UndeliveredResult, tellAt: number): Write {
   return update('operations', { where: { id, tellAt: before }, set: { tellAt }, rows: 'any' })
 }

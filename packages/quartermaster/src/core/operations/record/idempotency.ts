@@ -13,7 +13,7 @@ import type { OperationLog } from './operation-log.ts'
 import { callerColumns, type StorageAccess } from './operation-storage.ts'
 import { waitingAnswer } from './running-calls.ts'
 
-/** A call that its caller gave a name, so that it can be repeated without being done twice. */
+/** A call with an idempotency key. */
 interface KeyedCall {
   readonly caller: Caller
   readonly tool: string
@@ -21,22 +21,19 @@ interface KeyedCall {
   readonly digest: string
 }
 
-/** A recorded call: the first under a key, or one that another process runs. */
+/** A recorded call. */
 export interface KnownCall {
   readonly operationId: string
   readonly hasEnded: boolean
-  /** Its answer, or a handle while it waits or runs somewhere else. Throws what the first call threw. */
+  /** Its result, or a handle while it waits or runs in another process. Throws the error of the first call. */
   answer(): CallAnswer
 }
 
-/** Finds what was called before under the same key. */
+/** Finds earlier calls by their idempotency key. */
 export interface Idempotency {
-  /** The first call under this key, if there was one. Throws `IDEMPOTENCY_CONFLICT` when it had other arguments. */
+  /** The first call with this key. Throws `IDEMPOTENCY_CONFLICT` when it had other arguments. */
   first(call: KeyedCall, isDelivered: IsDelivered | undefined): Promise<KnownCall | undefined>
-  /**
-   * An operation that another caller runs, when it has ended; its current state where that is in another process. Rejects when
-   * the state is unknown.
-   */
+  /** Waits for an operation that runs in this process; for any other its current state. Rejects when the state is unknown. */
   answerOf(operationId: string, isDelivered: IsDelivered | undefined): Promise<KnownCall>
 }
 
@@ -60,28 +57,24 @@ export function createIdempotency({ storage, log, deliveries, clock }: Idempoten
       await log.ended(operationId)
       const { store } = await storage.open()
       const row = await store.get('operations', operationId)
-      // A waiting caller gets the result now; the result of a task is delivered on request.
+      // A waiting caller gets the result now; the result of a task is fetched later.
       if (row?.ttlMs === null) deliveries.expect(row, isDelivered)
       return row ? knownCall(row, clock) : forgottenCall(operationId)
     },
     async first(call, isDelivered) {
-      refuseUnkeepable(call)
+      const { error } = IdempotencyKey.safeParse(call.key)
+      if (error) throw new AppError('INPUT_INVALID', `${error.issues[0]?.message}.`)
       const known = await find(call)
       if (!known) return undefined
       if (known.digest !== call.digest) throw conflict(call, known)
-      // A call that runs in this process is awaited: a repeated call wants its answer, not a second handle.
+      // A call that runs in this process is awaited: the repeat wants its result, not a second handle.
       if (known.endedAt === null) await log.ended(known.id)
       const row = known.endedAt === null ? await find(call) : known
       if (row) deliveries.expect(row, isDelivered)
-      // Forgotten meanwhile, as records are in the end: then this is the first.
+      // Pruned meanwhile: then this is the first.
       return row && knownCall(row, clock)
     },
   }
-}
-
-function refuseUnkeepable({ key }: KeyedCall): void {
-  const { error } = IdempotencyKey.safeParse(key)
-  if (error) throw new AppError('INPUT_INVALID', `${error.issues[0]?.message}.`)
 }
 
 function forgottenCall(operationId: string): KnownCall {
@@ -89,7 +82,7 @@ function forgottenCall(operationId: string): KnownCall {
     operationId,
     hasEnded: true,
     answer() {
-      throw new AppError('OUTCOME_UNKNOWN', `What became of "${operationId}" is not on record any more.`)
+      throw new AppError('OUTCOME_UNKNOWN', `The operation "${operationId}" is not on record any more.`)
     },
   }
 }
@@ -102,14 +95,12 @@ function answerOf(row: OperationRow, now: number): CallAnswer {
   const { id: operationId, result, error } = row
   if (row.endedAt === null) return waitingAnswer(row, now)
   if (error) throw AppError.fromJSON(error)
-  if (!result) return { operationId, result: { content: [{ type: 'text', text: handedOver(row) }] } }
+  if (!result) {
+    const text = `"${row.tool}" is done. Its result was delivered to the first call, and is not kept.`
+    return { operationId, result: { content: [{ type: 'text', text }] } }
+  }
   const kept = KeptResult.safeParse(result._meta?.[KEPT_META])
   return kept.success ? { operationId, result, kept: kept.data } : { operationId, result }
-}
-
-/** The caller had the result, and did not ask to have it kept. */
-function handedOver({ tool }: OperationRow): string {
-  return `"${tool}" is done. Its result was handed over when it was, and is not kept.`
 }
 
 function conflict({ tool, key }: KeyedCall, { id }: OperationRow): AppError {

@@ -116,7 +116,7 @@ describe('a call whose run was cut off, and that is stopped before it is looked 
     },
   )
 
-  it('is unknown also where its tool does not say what it leaves behind', async () => {
+  it('is unknown also where its tool declares no effects', async () => {
     const one = await cutOff({ effects: [], retry: 'replay' })
     await one.hub.consentServices('default').revoke({ agent: 'ada' }, OWNER)
     await one.next()

@@ -1,7 +1,7 @@
 import {
   AppError,
+  type AuditEntry,
   type OperationRow,
-  type OperationState,
   type OperationVerification,
   type Settings,
   type ToolResult,
@@ -11,7 +11,6 @@ import { insert, type Store, update } from '../../store/index.ts'
 import { auditOfRow, auditRow } from './audit.ts'
 import { type OperationLog } from './operation-log.ts'
 import {
-  alreadyDone,
   callerOf,
   endTerms,
   type OperationSnapshot,
@@ -19,15 +18,15 @@ import {
   type WhereAwaited,
 } from './operation-storage.ts'
 import { canRepeat, ERASED, ended, isInDoubt, queued, type Step } from './transitions.ts'
-import { type FailureVerifier, mayBeDone } from './verify-after-failure.ts'
+import { alreadyDone, type FailureVerifier, mayBeDone } from './verify-after-failure.ts'
 
-/** What a person can do about an operation. The caller was authorised before. */
+/** What a person can do with an operation. The caller was authorised before. */
 export interface OperationAdmin {
-  /** Has one tried that waits for its time, or tried again that did not do what was asked for. */
+  /** Runs a queued operation now, or retries one that ended without doing its work. */
   retry(id: string): Promise<void>
   /**
-   * Ends a waiting operation, as done where an earlier run turns out to have done all of it; or tells a running one to stop. A
-   * run that is about to end is awaited.
+   * Ends a waiting operation, as done where an earlier run has done all of it, or tells a running one to stop. Waits for a run
+   * that is about to end.
    */
   cancel(id: string): Promise<Cancelled>
   /**
@@ -35,19 +34,17 @@ export interface OperationAdmin {
    * Nothing else changes. Throws `REQUEST_REFUSED` where there is nothing to verify.
    */
   verify(id: string, options?: { readonly signal?: CancelSignal | undefined }): Promise<Verification>
-  /** Drops an operation that could be retried, permanently: its arguments are forgotten. */
+  /** Gives up retrying an operation, permanently: its arguments are erased. */
   drop(id: string): Promise<void>
 }
 
-/** The outcome: it waited, and is over; an earlier run had done it; its run is told to stop; or it had just ended. */
+/** It waited and is over; an earlier run had done it; its run is told to stop; or it had just ended. */
 type Cancelled = 'cancelled' | 'done' | 'told' | 'over'
 
-/** What a look found, and how the operation was on record before, where that has changed. */
 type Verification = Omit<OperationVerification, 'operation'>
 
-/** What runs in this process. */
 export interface RunningCalls {
-  /** Ends what one operation is doing. It is told to, or is ending already, or is not here. */
+  /** Tells a call of this process to stop. */
   cancel(operationId: string, reason: AppError): 'told' | 'ending' | 'notHere'
 }
 
@@ -58,7 +55,7 @@ interface OperationAdminDeps {
   readonly emitter: Emitter
   readonly calls: RunningCalls
   readonly operations: Pick<OperationLog, 'ended'>
-  /** Where the caller waits, and so gets the result as the answer. */
+  /** Where the caller of an operation waits, and so gets the result as its answer. */
   readonly whereAwaited: WhereAwaited
   readonly failureVerifier: FailureVerifier
   readonly settings: Pick<Settings, 'operationDays' | 'retryMaxAgeMinutes'>
@@ -73,14 +70,10 @@ export function createOperationAdmin(deps: OperationAdminDeps): OperationAdmin {
     throw new AppError('NAME_UNKNOWN', `There is no operation "${id}". See \`quartermaster operations list\`.`)
   }
 
-  /** Another process may change the operation at the same moment; the second gets an error. */
-  async function take(
-    store: Store,
-    row: OperationSnapshot,
-    { writes, change }: Step,
-    line: readonly ReturnType<typeof insert>[],
-  ) {
-    const { committed } = await store.commit([...writes, ...line])
+  /** Another process may change the operation at the same time; the second gets an error. */
+  async function commitStep(store: Store, row: OperationSnapshot, { writes, change }: Step, line?: AuditEntry) {
+    const audit = line ? [insert('audit', auditRow(ids.next('audit'), line))] : []
+    const { committed } = await store.commit([...writes, ...audit])
     if (!committed) throw justChanged(row.id)
     emitter.emit('operation.changed', change)
   }
@@ -103,17 +96,15 @@ export function createOperationAdmin(deps: OperationAdminDeps): OperationAdmin {
     return ended(row, end, endTerms(now, row, settings))
   }
 
-  /** It ended differently than recorded. A caller that was notified of the former end is notified of this one. */
-  async function foundDone(store: Store, row: OperationRow, result: ToolResult): Promise<void> {
+  /** Records an operation as done. A caller that was notified of another end is notified again. */
+  async function markDone(store: Store, row: OperationRow, result: ToolResult): Promise<void> {
     const now = Math.round(clock.now())
     const end = { state: 'succeeded', outcome: 'succeeded', result, error: undefined, isTold: false } as const
     const line = auditOfRow(row, { at: now, outcome: 'succeeded', code: undefined })
-    await take(store, row, ended(row, end, endTerms(now, row, settings)), [
-      insert('audit', auditRow(ids.next('audit'), line)),
-    ])
+    await commitStep(store, row, ended(row, end, endTerms(now, row, settings)), line)
   }
 
-  async function forget(store: Store, row: OperationRow): Promise<void> {
+  async function erase(store: Store, row: OperationRow): Promise<void> {
     const { id, tool, state, fence } = row
     const at = Math.round(clock.now())
     const line = auditOfRow(row, { at, outcome: 'notRun', code: DROPPED, consent: { operations: [], by: 'owner' } })
@@ -131,45 +122,45 @@ export function createOperationAdmin(deps: OperationAdminDeps): OperationAdmin {
       const { store } = await storage.open()
       const row = await find(store, id)
       const isWaiting = row.state === 'queued'
-      if (!isWaiting && !canRepeat(row)) throw notAgain(row)
-      await take(store, row, again(row, Math.round(clock.now())), [])
+      if (!isWaiting && !canRepeat(row)) throw notRetriable(row)
+      await commitStep(store, row, again(row, Math.round(clock.now())))
     },
     async cancel(id) {
       const { store } = await storage.open()
       const row = await find(store, id)
-      if (row.endedAt !== null) throw overAlready(row)
+      if (row.endedAt !== null) throw alreadyOver(row)
       return row.state === 'leased' ? await cancelRun(store, row) : await cancelWaiting(store, row)
     },
     async verify(id, { signal } = {}) {
       const { store } = await storage.open()
       const row = await find(store, id)
       const found = row.state === 'leased' ? undefined : await failureVerifier.verify(row, { signal })
-      if (!found) throw nothingToSee(row)
+      if (!found) throw nothingToVerify(row)
       if (found.verdict !== 'verified' || !isInDoubt(row.state)) return found
-      await foundDone(store, row, alreadyDone({ name: row.tool, effects: found.effects }, id).result)
+      await markDone(store, row, alreadyDone({ name: row.tool, effects: found.effects }, id).result)
       return { ...found, changedFrom: row.state }
     },
     async drop(id) {
       const { store } = await storage.open()
       const row = await find(store, id)
-      if (!canRepeat(row)) throw notAgain(row)
-      await forget(store, row)
+      if (!canRepeat(row)) throw notRetriable(row)
+      await erase(store, row)
     },
   }
 
   async function cancelWaiting(store: Store, row: OperationRow): Promise<Cancelled> {
     const result = await failureVerifier.resultOf(row)
     if (result) {
-      await foundDone(store, row, result)
+      await markDone(store, row, result)
       return 'done'
     }
     const now = Math.round(clock.now())
     const line = auditOfRow(row, { at: now, outcome: 'notRun', code: 'CANCELLED' })
-    await take(store, row, cancelled(row, now), [insert('audit', auditRow(ids.next('audit'), line))])
+    await commitStep(store, row, cancelled(row, now), line)
     return 'cancelled'
   }
 
-  /** The process that runs it hears of it, and stops it as if it had been asked. */
+  /** The process that runs the operation is notified by the store, and stops it. */
   async function cancelElsewhere(store: Store, { id, fence }: OperationRow): Promise<Cancelled> {
     if (storage.current()?.shared?.nodes.isAlone() ?? true)
       throw new AppError('STORE_BUSY', `The operation "${id}" runs in another process. Cancel it there.`)
@@ -189,10 +180,7 @@ export function createOperationAdmin(deps: OperationAdminDeps): OperationAdmin {
     if (row.endedAt !== null) return 'over'
     // A cancelled operation must not be retried either.
     if (row.state !== 'leased') return await cancelWaiting(store, row)
-    throw new AppError(
-      'STORE_BUSY',
-      `The operation "${id}" has ended, and how is still to be written. Look at it again.`,
-    )
+    throw new AppError('STORE_BUSY', `The operation "${id}" has ended, but its end is not written yet. Try again.`)
   }
 }
 
@@ -200,10 +188,10 @@ export function createOperationAdmin(deps: OperationAdminDeps): OperationAdmin {
 const DROPPED = 'OPERATION_DROPPED'
 
 function justChanged(id: string): AppError {
-  return new AppError('STORE_BUSY', `The operation "${id}" has just changed. Look at it again.`)
+  return new AppError('STORE_BUSY', `The operation "${id}" has just changed. Try again.`)
 }
 
-function notAgain({ id, tool, state }: OperationRow): AppError {
+function notRetriable({ id, tool, state }: OperationRow): AppError {
   const message =
     state === 'waitingForApproval'
       ? `The operation "${id}" waits for a person to allow "${tool}", and runs once allowed. See \`quartermaster approvals show ${id}\`.`
@@ -211,23 +199,22 @@ function notAgain({ id, tool, state }: OperationRow): AppError {
   return new AppError('REQUEST_REFUSED', message, { details: { operationId: id, state } })
 }
 
-function nothingToSee(row: OperationRow): AppError {
+function nothingToVerify(row: OperationRow): AppError {
   const { id, state } = row
-  const message = `There is nothing to look at for "${id}": ${whyNothing(row)}`
+  const message = `There is nothing to verify for "${id}": ${whyNothing(row)}`
   return new AppError('REQUEST_REFUSED', message, { details: { operationId: id, state } })
 }
 
 function whyNothing({ tool, state, attempts, effects, endedAt }: OperationRow): string {
-  if (state === 'leased') return 'it runs right now. Look when it has ended.'
-  if (endedAt === null && attempts === 0) return `it has not run, and waits for ${TURN[state] ?? 'its turn'}.`
-  if (effects.length === 0) return `"${tool}" does not say what it leaves behind, or had not begun.`
-  if (state === 'succeeded') return 'all it was to leave behind was there when it ended, and what that was is not kept.'
-  return `it is ${state}, and what it was to leave behind is not kept any more.`
+  if (state === 'leased') return 'it runs right now. Verify it when it has ended.'
+  if (endedAt === null && attempts === 0)
+    return `it has not run, and waits for ${state === 'waitingForApproval' ? 'a person to allow it' : 'its turn'}.`
+  if (effects.length === 0) return `"${tool}" declares no effects, or had not begun.`
+  if (state === 'succeeded') return 'all its effects were there when it ended, and are not kept.'
+  return `it is ${state}, and its effects are not kept any more.`
 }
 
-const TURN: { readonly [S in OperationState]?: string } = { waitingForApproval: 'a person to allow it' }
-
-function overAlready({ id, state }: OperationRow): AppError {
+function alreadyOver({ id, state }: OperationRow): AppError {
   const message = `The operation "${id}" is over (${state}), so there is nothing to cancel.`
   return new AppError('REQUEST_REFUSED', message, { details: { operationId: id, state } })
 }

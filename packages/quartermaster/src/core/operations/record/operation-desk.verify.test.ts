@@ -135,7 +135,7 @@ describe('looking at what an operation in doubt was to leave behind', () => {
     await other.verify()
     expect(await failureOf(other.verify())).toMatchObject({
       code: 'REQUEST_REFUSED',
-      message: expect.stringMatching(/was there when it ended/),
+      message: expect.stringMatching(/were there when it ended/),
     })
   })
 })
@@ -171,7 +171,7 @@ describe('looking at what an operation was to leave behind', () => {
     const plain = await desk({ effects: [] })
     await failureOf(plain.call())
     expect(await failureOf(plain.verify())).toMatchObject({
-      message: expect.stringMatching(/does not say what it leaves behind/),
+      message: expect.stringMatching(/declares no effects/),
     })
     expect(await failureOf(plain.hub.operationAdmin.verify('op_none'))).toMatchObject({ code: 'NAME_UNKNOWN' })
   })

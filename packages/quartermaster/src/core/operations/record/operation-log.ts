@@ -15,57 +15,53 @@ import type { Write } from '../../store/index.ts'
 import type { IsDelivered } from './delivery-tracker.ts'
 import type { OperationSnapshot } from './operation-storage.ts'
 
-/** The states in which nothing happens any more. */
+/** The final states. */
 export type EndState = Exclude<OperationState, 'waitingForApproval' | 'queued' | 'leased'>
 
-/** What is known about a call that is about to run. */
+/** What is known about a call before it runs. */
 export interface OperationRecord {
   readonly id: string
   readonly caller: Caller
   readonly tool: string
   readonly definitionHash: string
   readonly mutates: boolean
-  /** What may be done after a failure. */
   readonly retry: RetryPolicy
   readonly digest: string
-  /** The arguments as they were given; sealed before they are written anywhere. */
+  /** The arguments as given; sealed before they are stored. */
   readonly input: unknown
   readonly startedAt: number
-  /** The operation from inside which it was called. */
+  /** The operation that made this nested call. */
   readonly parentId: string | undefined
-  /** Set for tasks: how long the end is kept. */
+  /** For tasks: how long the result is kept. */
   readonly ttlMs: number | undefined
-  /** Whether a person has to allow it. */
   readonly needsConsent: boolean
-  /** Whose repeat gets the same answer, where the caller gave one. */
   readonly idempotencyKey: string | undefined
 }
 
-/** How a call ended, with its line of the audit. */
+/** How a call ended, with its audit entry. */
 export interface OperationEnd {
   readonly id: string
   readonly state: EndState
   /** Absent when the tool never ran. */
   readonly outcome: OperationOutcome | undefined
   readonly result: ToolResult | undefined
-  /** All of the result, where only the beginning of it was handed over. */
+  /** The whole result, where the caller got only its beginning. */
   readonly pages?: readonly ResultPage[] | undefined
   readonly error: ErrorBody | undefined
-  /** Nothing was done, and the same call is welcome later: stopping, a disabled tool, too much to do. */
+  /** Nothing was done, and the same call may be made again: stopping, a disabled tool, too many requests. */
   readonly isRefused?: boolean | undefined
   readonly audit: AuditEntry
-  /** Whether the waiting caller got it; assumed once the end is on record where absent. */
+  /** Whether the waiting caller got the result; assumed once it is recorded where absent. */
   readonly isDelivered?: IsDelivered | undefined
 }
 
-/** A call that could not be done now and is to be tried again. */
+/** A call that could not be done now and is retried. */
 export interface OperationDelay {
   readonly id: string
-  /** When; not before what it needs is there, where there is no time. */
+  /** Absent when it waits for a dependency. */
   readonly dueAt: number | undefined
-  /** Why it was not done this time. */
   readonly error: ErrorBody
-  /** Whether the tool was run: only that uses up an attempt. */
+  /** Only a run uses up an attempt. */
   readonly hasRun: boolean
   readonly audit: AuditEntry
 }
@@ -73,55 +69,53 @@ export interface OperationDelay {
 /** A call that runs now. */
 export interface RunningOperation {
   readonly record: OperationRecord
-  /** How far it has come, in words. */
   readonly progress: string | undefined
 }
 
-/** What came of writing a call down: it is; its key is on record already; or the consent it runs on is not there any more. */
+/** The outcome of recording a call: recorded; its idempotency key exists already; or its grant is gone. */
 export type Begun = 'begun' | 'known' | 'unallowed'
 
-/** Where a call is written down before it runs, and how it ended. */
+/** Records calls before they run, and how they end. */
 export interface OperationLog {
   /**
-   * Resolves when the record is durable. What consent was given is looked at, and used up, in the same commit. A call that
-   * changes nothing has no record, and gets `undefined` at once: waiting for nothing would cost it more than all the rest of
-   * the path.
+   * Resolves when the record is durable. The consent is checked and used up in the same commit. A call that changes nothing has
+   * no record and gets `undefined` synchronously: awaiting a promise would cost it more than the rest of the path.
    */
   begin(record: OperationRecord, consent?: readonly Write[]): Promise<Begun> | undefined
-  /** Resolves when a call is recorded as waiting for a person, with the request, and until when its caller waits. */
+  /** Records a call as waiting for approval, with the request, and until when its caller waits. */
   park(
     record: OperationRecord,
     approval: NewRow<'approvals'>,
     awaitedUntil?: number | null,
   ): Promise<Exclude<Begun, 'unallowed'>>
-  /** Resolves when a call is recorded as waiting for what its tool needs: why, and until when. */
+  /** Records a call as waiting for a dependency: why, and until when. */
   queue(
     record: OperationRecord,
     waiting: Pick<OperationRow, 'error' | 'expiresAt'>,
   ): Promise<Exclude<Begun, 'unallowed'>>
-  /** An operation that waited runs here from now on. It was leased for this process. */
+  /** Registers a waiting operation that this process has leased as running. */
   adopt(record: OperationRecord, snapshot: OperationSnapshot, options?: { readonly isAwaited: boolean }): void
-  /** Notes how far a running call has come. Kept in memory only. */
+  /** Notes the progress of a running call, in memory only. */
   progress(id: string, text: string): void
-  /** Resolves when it is on record what a running call is to leave behind, and what was there before. */
+  /** Records the effects that a running call is to have, as they were before. */
   keepEffects(id: string, effects: readonly KeptEffect[]): Promise<void>
-  /** Resolves when the end of a recorded call is durable; of all others the audit is written in its own time. */
+  /** Resolves when the end of a recorded call is durable; the audit of other calls is written in batches. */
   end(end: OperationEnd): Promise<void> | undefined
-  /** Resolves when a recorded call is scheduled for a retry. */
+  /** Resolves when the retry of a recorded call is scheduled. */
   delay(delay: OperationDelay): Promise<void>
-  /** What is running now, with a record or without. */
+  /** Calls that run now, recorded or not. */
   running(): readonly RunningOperation[]
-  /** The ids of those that run here, or whose end is still to be written, and that have or may have a record. */
+  /** The ids of calls that run here, or whose end is not written yet, and that have or may have a record. */
   recorded(): readonly string[]
-  /** Whether it is one of those. What runs, or is known to have ended, is not begun a second time. */
+  /** Whether it is one of those: they must not be started a second time. */
   isRunning(id: string): boolean
-  /** Resolves when an operation that runs here has ended and that is on record; at once when it does not run here. */
+  /** Resolves when the end of an operation that runs here is recorded; immediately when it does not run here. */
   ended(id: string): Promise<void>
-  /** Waits for what is running to end, and writes what is left to write. */
+  /** Waits for running calls to end, and writes what is left. */
   stop(): Promise<void>
 }
 
-/** Whether a call is written down before it runs. */
+/** Whether a call is recorded before it runs. */
 export function isRecorded(
   record: Pick<OperationRecord, 'mutates' | 'needsConsent' | 'ttlMs' | 'idempotencyKey'>,
 ): boolean {

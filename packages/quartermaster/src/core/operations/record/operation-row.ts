@@ -8,45 +8,44 @@ import {
 import { canonicalJson } from '../../kernel/index.ts'
 import { type SealContext, type Sealer } from '../../store/index.ts'
 import { type OperationRecord } from './operation-log.ts'
-import { callerColumns, callerOf, maskArguments, type StorageAccess } from './operation-storage.ts'
-import { effectFactsOf } from './stored-results.ts'
+import { callerColumns, callerOf, type StorageAccess } from './operation-storage.ts'
+import { effectFactsOf, maskValues } from './stored-results.ts'
 import { canRepeat, type LeaseTerms } from './transitions.ts'
 
-/** The first lease of an operation. */
+/** The fence of the first lease. */
 export const FIRST_FENCE = 1
 
-/** The row of a call that runs now, its arguments sealed. */
+/** The row of a call that runs now. */
 export function rowOf(
   record: OperationRecord,
   { owner, until, sealer }: LeaseTerms & { sealer: Sealer },
 ): NewRow<'operations'> {
-  const now = Math.round(record.startedAt)
   return {
-    ...factsFor(record, sealer),
+    ...columnsOf(record, sealer),
     node: owner,
     state: 'leased',
     attempts: 1,
     leaseOwner: owner,
     leaseUntil: until,
     fence: FIRST_FENCE,
-    startedAt: now,
+    startedAt: Math.round(record.startedAt),
   }
 }
 
-/** How a call waits that was not run: for a person, or for what its tool needs. */
+/** How a call waits that was not run: for approval, or for a dependency. */
 export type WaitingTerms = Pick<NewRow<'operations'>, 'expiresAt' | 'awaitedUntil' | 'error'> & {
   readonly state: 'waitingForApproval' | 'queued'
 }
 
-/** The row of a call that waits before it is run. */
+/** The row of a call that waits before its first run. */
 export function waitingRowOf(
   record: OperationRecord,
   { sealer, ...terms }: WaitingTerms & { node: string; sealer: Sealer },
 ): NewRow<'operations'> {
-  return { ...factsFor(record, sealer), ...terms, attempts: 0, fence: 0 }
+  return { ...columnsOf(record, sealer), ...terms, attempts: 0, fence: 0 }
 }
 
-function factsFor(record: OperationRecord, sealer: Sealer): Omit<NewRow<'operations'>, 'state'> {
+function columnsOf(record: OperationRecord, sealer: Sealer): Omit<NewRow<'operations'>, 'state'> {
   const { id, caller, ttlMs } = record
   const now = Math.round(record.startedAt)
   return {
@@ -57,7 +56,7 @@ function factsFor(record: OperationRecord, sealer: Sealer): Omit<NewRow<'operati
     mutates: record.mutates,
     retry: record.retry,
     parentId: record.parentId ?? null,
-    arguments: sealer.seal(canonicalJson(record.input ?? {}), argumentsOf(id)),
+    arguments: sealer.seal(canonicalJson(record.input ?? {}), argumentsContext(id)),
     digest: record.digest,
     idempotencyKey: record.idempotencyKey ?? null,
     createdAt: now,
@@ -66,7 +65,7 @@ function factsFor(record: OperationRecord, sealer: Sealer): Omit<NewRow<'operati
   }
 }
 
-/** Everything a list shows. A page has no use for the results of a thousand operations. */
+/** The columns that lists show. A page has no use for the results of a thousand operations. */
 export const SUMMARY_COLUMNS = [
   'id',
   'callerName',
@@ -99,7 +98,7 @@ export function summaryOf(row: Pick<OperationRow, (typeof SUMMARY_COLUMNS)[numbe
   }
 }
 
-/** Everything there is to know about an operation. */
+/** An operation with all its details. */
 export function factsOf(
   row: OperationRow,
   { sealer, progress }: { sealer: Sealer; progress: string | undefined },
@@ -116,7 +115,7 @@ export function factsOf(
     ...(canRepeat(row) ? { canRetry: true } : {}),
     ...present('idempotencyKey', row.idempotencyKey),
     ...present('announcedAt', row.announcedAt),
-    ...present('arguments', row.arguments === null ? null : masked(row.id, row.arguments, sealer)),
+    ...present('arguments', maskedArguments(row, sealer)),
     ...present('effects', effectFactsOf(row, sealer)),
     ...present('result', row.result),
     ...present('error', row.error),
@@ -127,25 +126,26 @@ export function factsOf(
   }
 }
 
-/** Arguments sealed with a key that is gone are no reason not to show the rest. */
-function masked(id: string, sealed: string, sealer: Sealer): Record<string, string> | undefined {
+/** The names of the arguments. Arguments sealed with a lost key are no reason not to show the rest. */
+function maskedArguments(row: OperationRow, sealer: Sealer): Record<string, string> | undefined {
+  if (row.arguments === null) return undefined
   try {
-    return maskArguments(sealer.open(sealed, argumentsOf(id)))
+    return maskValues(openArguments(row, sealer))
   } catch (error) {
     if (isAppError(error)) return undefined
     throw error
   }
 }
 
-/** The arguments as they were given. Throws when they cannot be opened. */
+/** The arguments as given. Throws when they cannot be opened. */
 export function openArguments(
   { id, arguments: sealed }: Pick<OperationRow, 'id' | 'arguments'>,
   sealer: Sealer,
 ): unknown {
-  return JSON.parse(sealer.open(sealed ?? '', argumentsOf(id)))
+  return JSON.parse(sealer.open(sealed ?? '', argumentsContext(id)))
 }
 
-function argumentsOf(id: string): SealContext {
+function argumentsContext(id: string): SealContext {
   return { table: 'operations', id, column: 'arguments' }
 }
 
@@ -153,7 +153,7 @@ function present<K extends string, V>(name: K, value: V | null | undefined): { [
   return (value === null || value === undefined ? {} : { [name]: value }) as { [C in K]?: V }
 }
 
-/** What is known about an operation that waited, as about a call that is about to run. */
+/** The record of an operation that waited, as for a call that is about to run. */
 export function recordOf(row: OperationRow, input: unknown): OperationRecord {
   return {
     id: row.id,
@@ -172,17 +172,17 @@ export function recordOf(row: OperationRow, input: unknown): OperationRecord {
   }
 }
 
-/** Makes texts about an operation that only this store's processes can have made, and read. */
+/** Seals texts about an operation, such as the state that a client carries. */
 export interface OperationSeal {
   seal(text: string, operationId: string): Promise<string>
-  /** Rejects what was made up, changed, or is about another operation. */
+  /** Rejects a text that is forged, changed, or about another operation. */
   open(sealed: string, operationId: string): Promise<string>
 }
 
 export function createOperationSeal(storage: StorageAccess): OperationSeal {
-  const placeOf = (id: string) => ({ table: 'operations' as const, id, column: 'requestState' })
+  const contextOf = (id: string) => ({ table: 'operations' as const, id, column: 'requestState' })
   return {
-    seal: async (text, id) => (await storage.open()).sealer.seal(text, placeOf(id)),
-    open: async (sealed, id) => (await storage.open()).sealer.open(sealed, placeOf(id)),
+    seal: async (text, id) => (await storage.open()).sealer.seal(text, contextOf(id)),
+    open: async (sealed, id) => (await storage.open()).sealer.open(sealed, contextOf(id)),
   }
 }

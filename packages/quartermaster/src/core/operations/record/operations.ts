@@ -16,17 +16,16 @@ import { createAuditBatch, toAuditLine } from './audit.ts'
 import { type DeliveryTracker, type IsDelivered } from './delivery-tracker.ts'
 import { type Begun, isRecorded, type OperationLog, type RunningOperation } from './operation-log.ts'
 import { factsOf, SUMMARY_COLUMNS, summaryOf } from './operation-row.ts'
-import { cursorAt, pageStart, type Storage, type StorageAccess } from './operation-storage.ts'
+import { type Storage, type StorageAccess } from './operation-storage.ts'
 import { adoptedCall, newCall, type RunningCall } from './running-calls.ts'
 import { sealEffects } from './stored-results.ts'
 import { REPEATABLE } from './transitions.ts'
 import { createDurableWriter, createOperationEnds, createOperationStarts, notRecorded } from './write-operation.ts'
 
-/** Which page of a list. */
 interface PageRequest {
-  /** 50 unless said. */
+  /** 50 by default. */
   readonly limit?: number | undefined
-  /** Where the page before ended. */
+  /** The `nextCursor` of the previous page. */
   readonly cursor?: string | undefined
 }
 
@@ -34,7 +33,7 @@ export interface OperationFilter extends PageRequest {
   readonly organisation: string
   readonly agent?: string | undefined
   readonly state?: OperationState | undefined
-  /** Only those that a person can have tried again. */
+  /** Only operations that a person can retry. */
   readonly canRetry?: true | undefined
 }
 
@@ -42,23 +41,21 @@ export interface AuditFilter extends PageRequest {
   readonly organisation: string
   readonly agent?: string | undefined
   readonly tool?: string | undefined
-  /** From this time on. */
   readonly since?: number | undefined
 }
 
-/** Reads what is on record. */
+/** Reads operations and the audit. */
 export interface Operations {
-  /** An operation of the caller's own workspace, whose result it then has. Operations of others are not visible. */
+  /** An operation of the caller's own workspace, whose result is then delivered. Operations of others are not visible. */
   show(caller: Caller, id: string, isDelivered?: IsDelivered): Promise<OperationFacts | undefined>
-  /** Those of the caller's workspace that wait, newest first; a hundred at most. */
+  /** The waiting operations of the caller's workspace, newest first; a hundred at most. */
   waiting(caller: Caller): Promise<readonly OperationSummary[]>
   /** Any operation of an organisation, for the owner of the folder. Throws `NAME_UNKNOWN`. */
   find(organisation: string, id: string): Promise<OperationFacts>
   /** Newest first. */
   list(filter: OperationFilter): Promise<OperationPage>
-  /** Newest first. What is still on its way into the store is not there yet. */
+  /** Newest first. The audit of calls without a record may be a second late. */
   audit(filter: AuditFilter): Promise<AuditPage>
-  /** What is running now. */
   running(): readonly RunningOperation[]
 }
 
@@ -68,15 +65,15 @@ export interface OperationsDeps {
   readonly deliveries: Pick<DeliveryTracker, 'expect'>
 }
 
-const USUAL_LIMIT = 50
+const DEFAULT_LIMIT = 50
 const MOST_WAITING = 100
 
 export function createOperations({ storage, log, deliveries }: OperationsDeps): Operations {
-  async function rowOf(store: Store, where: Where<'operations'>): Promise<OperationRow | undefined> {
+  async function findRow(store: Store, where: Where<'operations'>): Promise<OperationRow | undefined> {
     return (await store.find('operations', { where, limit: 1 }))[0]
   }
 
-  function shown(row: OperationRow, sealer: Storage['sealer']): OperationFacts {
+  function toFacts(row: OperationRow, sealer: Storage['sealer']): OperationFacts {
     const progress = log.running().find(({ record }) => record.id === row.id)?.progress
     return factsOf(row, { sealer, progress })
   }
@@ -84,40 +81,43 @@ export function createOperations({ storage, log, deliveries }: OperationsDeps): 
   return {
     async show({ organisation, workspace }, id, isDelivered) {
       const { store, sealer } = await storage.open()
-      const row = await rowOf(store, { organisation, workspace, id })
+      const row = await findRow(store, { organisation, workspace, id })
       if (row) deliveries.expect(row, isDelivered)
-      return row && shown(row, sealer)
+      return row && toFacts(row, sealer)
     },
     async waiting({ organisation, workspace }) {
       const { store } = await storage.open()
       const state = { in: ['waitingForApproval', 'queued'] as const }
-      // By the index of what waits: everything that does has an expiry.
+      // Every waiting operation has an expiry, so this uses the index of expiry.
       const where = { organisation, workspace, state, expiresAt: { not: null } }
       const order = { by: ['createdAt', 'id'] as const, direction: 'descending' as const }
-      return (await store.find('operations', { where, order, columns: SUMMARY_COLUMNS, limit: MOST_WAITING })).map(
-        summaryOf,
-      )
+      const rows = await store.find('operations', { where, order, columns: SUMMARY_COLUMNS, limit: MOST_WAITING })
+      return rows.map(summaryOf)
     },
     async find(organisation, id) {
       const { store, sealer } = await storage.open()
-      const row = await rowOf(store, { organisation, id })
-      if (row) return told(shown(row, sealer))
+      const row = await findRow(store, { organisation, id })
+      if (row) {
+        const facts = toFacts(row, sealer)
+        // The marks in a result are for the wire of tasks only.
+        return facts.result ? { ...facts, result: unsaid(facts.result) } : facts
+      }
       const next =
         'Calls that change nothing leave none, and old ones are forgotten; see `quartermaster operations list`.'
       throw new AppError('NAME_UNKNOWN', `There is no operation "${id}". ${next}`)
     },
-    async list({ organisation, agent, state, canRetry, limit = USUAL_LIMIT, cursor }) {
+    async list({ organisation, agent, state, canRetry, limit = DEFAULT_LIMIT, cursor }) {
       const { store } = await storage.open()
       const rows = await store.find('operations', {
-        where: { organisation, ...given('workspace', agent), ...stateWanted(state, canRetry) },
+        where: { organisation, ...given('workspace', agent), ...stateFilter(state, canRetry) },
         order: { by: ['createdAt', 'id'], direction: 'descending' },
         columns: SUMMARY_COLUMNS,
         limit,
         ...pageStart(cursor),
       })
-      return { operations: rows.map(summaryOf), ...next(rows, limit, ({ createdAt, id }) => cursorAt(createdAt, id)) }
+      return { operations: rows.map(summaryOf), ...nextPage(rows, limit, ({ createdAt }) => createdAt) }
     },
-    async audit({ organisation, agent, tool, since, limit = USUAL_LIMIT, cursor }) {
+    async audit({ organisation, agent, tool, since, limit = DEFAULT_LIMIT, cursor }) {
       const { store } = await storage.open()
       const from = since === undefined ? {} : { at: { atLeast: Math.round(since) } }
       const rows = await store.find('audit', {
@@ -126,33 +126,42 @@ export function createOperations({ storage, log, deliveries }: OperationsDeps): 
         limit,
         ...pageStart(cursor),
       })
-      return { lines: rows.map(toAuditLine), ...next(rows, limit, ({ at, id }) => cursorAt(at, id)) }
+      return { lines: rows.map(toAuditLine), ...nextPage(rows, limit, ({ at }) => at) }
     },
     running: () => log.running(),
   }
 }
 
-/** What its result would have to be marked with is for the wire of tasks alone. */
-function told(facts: OperationFacts): OperationFacts {
-  return facts.result ? { ...facts, result: unsaid(facts.result) } : facts
-}
-
-/** Both conditions, where both were given. */
-function stateWanted(state: OperationState | undefined, canRetry: boolean | undefined): Where<'operations'> {
+function stateFilter(state: OperationState | undefined, canRetry: boolean | undefined): Where<'operations'> {
   if (!canRetry) return given('state', state)
-  const states = REPEATABLE.filter(runAll => state === undefined || runAll === state)
+  const states = REPEATABLE.filter(one => state === undefined || one === state)
   return { state: { in: states }, arguments: { not: null } }
 }
 
-/** The condition, where one was given. */
 function given<K extends string, V>(column: K, value: V | undefined): { [C in K]?: V } {
   return (value === undefined ? {} : { [column]: value }) as { [C in K]?: V }
 }
 
-function next<R>(rows: readonly R[], limit: number, cursorOf: (row: R) => string): { nextCursor?: string } {
+/** The cursor names the time and id of the last row: `1700000000000.op_9fGk`. */
+function nextPage<R extends { readonly id: string }>(
+  rows: readonly R[],
+  limit: number,
+  timeOf: (row: R) => number,
+): { nextCursor?: string } {
   const last = rows.at(-1)
-  return last && rows.length === limit ? { nextCursor: cursorOf(last) } : {}
+  return last && rows.length === limit ? { nextCursor: `${timeOf(last)}.${last.id}` } : {}
 }
+
+function pageStart(cursor: string | undefined): { after?: readonly [number, string] } {
+  if (cursor === undefined) return {}
+  const [, time, id] = CURSOR.exec(cursor) ?? []
+  if (time === undefined || id === undefined) {
+    throw new AppError('INPUT_INVALID', 'The cursor is not one that a page gave. Begin without one.')
+  }
+  return { after: [Number(time), id] }
+}
+
+const CURSOR = /^(\d{1,16})\.([\w-]{1,128})$/
 
 export interface StoredOperationsDeps {
   readonly storage: StorageAccess
@@ -161,16 +170,16 @@ export interface StoredOperationsDeps {
   readonly log: Log
   readonly emitter: Emitter
   readonly deliveries: Pick<DeliveryTracker, 'expect'>
-  /** Who this process is among those that run operations. */
+  /** The id of this process, as the owner of leases. */
   readonly owner: string
   readonly settings: Pick<Settings, 'approvalsPerAgent' | 'operationDays' | 'leaseSeconds' | 'retryMaxAgeMinutes'>
 }
 
-/** Keeps operations in the store: the record before the run, the end together with its line of the audit. */
+/** Keeps operations in the store: the record before the run, the end together with its audit line. */
 export function createStoredOperations(deps: StoredOperationsDeps): OperationLog {
   const { storage } = deps
   const running = new Map<string, RunningCall>()
-  /** Calls without a record, which concern no other process: they have no lease and nothing to wait for. */
+  /** Calls without a record concern no other process: they have no lease and nothing to wait for. */
   const unrecorded = new Map<string, RunningOperation>()
   const audit = createAuditBatch(deps)
   const writer = createDurableWriter(deps)
@@ -178,7 +187,10 @@ export function createStoredOperations(deps: StoredOperationsDeps): OperationLog
   const ends = createOperationEnds({ ...deps, writer })
   let onIdle = () => {}
 
-  async function keep({ record: { id }, snapshot }: RunningCall, effects: readonly KeptEffect[]): Promise<boolean> {
+  async function writeEffects(
+    { record: { id }, snapshot }: RunningCall,
+    effects: readonly KeptEffect[],
+  ): Promise<boolean> {
     const { store, sealer } = await storage.open()
     const where = { id, state: 'leased' as const, fence: snapshot.fence }
     const set = sealEffects(id, effects, sealer)
@@ -187,7 +199,7 @@ export function createStoredOperations(deps: StoredOperationsDeps): OperationLog
 
   const isIdle = () => running.size + unrecorded.size === 0
 
-  /** A run is known here by its id: a second one beside it could end under the first one's word. */
+  /** Runs are known by their id: a second run beside the first could end with the result of the first. */
   function enter(call: RunningCall): RunningCall {
     const { id } = call.record
     if (running.has(id)) throw new AppError('INTERNAL', `The operation "${id}" runs here already.`)
@@ -197,7 +209,7 @@ export function createStoredOperations(deps: StoredOperationsDeps): OperationLog
 
   function leave({ record: { id }, waiting }: RunningCall): void {
     running.delete(id)
-    for (const tell of waiting) tell()
+    for (const onEnd of waiting) onEnd()
     if (isIdle()) onIdle()
   }
 
@@ -231,7 +243,7 @@ export function createStoredOperations(deps: StoredOperationsDeps): OperationLog
     async keepEffects(id, effects) {
       const call = running.get(id)
       if (!call || call.row === 'none') return
-      const committed = await keep(call, effects).catch(error => {
+      const committed = await writeEffects(call, effects).catch(error => {
         throw notRecorded(call.record, error)
       })
       if (!committed) throw new AppError('STORE_BUSY', `Another process has taken over "${id}".`)
@@ -241,8 +253,8 @@ export function createStoredOperations(deps: StoredOperationsDeps): OperationLog
       if (call) await ends.delay(call, delay).finally(() => leave(call))
     },
     running: () => [...running.values(), ...unrecorded.values()],
-    recorded: () => [...running.keys(), ...ends.owed()],
-    isRunning: id => running.has(id) || ends.isOwed(id),
+    recorded: () => [...running.keys(), ...ends.unwritten()],
+    isRunning: id => running.has(id) || ends.unwritten().has(id),
     ended(id) {
       const call = running.get(id)
       return call ? new Promise(resolve => call.waiting.add(resolve)) : Promise.resolve()

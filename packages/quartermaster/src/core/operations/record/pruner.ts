@@ -4,13 +4,13 @@ import { remove, type Store, type Where, type Write } from '../../store/index.ts
 import { DAY_MS } from './operation-storage.ts'
 import { createResultBudget } from './stored-results.ts'
 
-/** Forgets what has been kept long enough. */
+/** Deletes rows that were kept long enough. */
 export interface Pruner {
-  /** Begins now, and again every hour; what results take is looked at every minute. */
+  /** Prunes now and every hour, and checks the size of the stored results every minute. */
   start(): void
-  /** Resolves when the batch it is at is done. */
+  /** Resolves after the current batch. */
   stop(): Promise<void>
-  /** Once; answers how many rows went. */
+  /** Prunes once; returns how many rows were deleted. */
   prune(): Promise<number>
 }
 
@@ -19,43 +19,48 @@ interface PrunerDeps {
   readonly clock: Clock
   readonly log: Log
   readonly settings: Pick<Settings, 'storedResultsBytes' | 'auditDays'>
-  /** Whether it is this process's to do; always when absent. */
+  /** Whether this process prunes, rather than another; always when absent. */
   readonly isOurs?: (() => boolean) | undefined
 }
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
-/** Small enough that a call's commit behind it does not feel it. */
+/** Small enough not to delay the commits of calls. */
 const BATCH = 500
 
 export function createPruner({ store, clock, log, settings, isOurs }: PrunerDeps): Pruner {
-  const room = createResultBudget({ store, clock, settings })
-  const forgetting: Rounds = createRounds({
+  const limitResults = createResultBudget({ store, clock, settings })
+  const pruning: Rounds = createRounds({
     clock,
     everyMs: HOUR_MS,
     isOurs,
     work: prune,
-    onError: error => log.warn('forgetting old operations failed and is tried again', { error: messageOf(error) }),
+    onError: error => log.warn('pruning old operations failed and is tried again', { error: messageOf(error) }),
   })
-  const makingRoom: Rounds = createRounds({
+  const limiting: Rounds = createRounds({
     clock,
     everyMs: MINUTE_MS,
     isOurs,
-    work: () => room(makingRoom.isStopped),
-    onError: error => log.warn('making room for results failed and is tried again', { error: messageOf(error) }),
+    work: () => limitResults(limiting.isStopped),
+    onError: error => log.warn('dropping old results failed and is tried again', { error: messageOf(error) }),
   })
 
   async function prune(): Promise<number> {
     let total = 0
     for (const where of keptLongEnough(Math.round(clock.now()))) total += await inBatches(() => endedOperations(where))
-    for (const since of ['expiresAt', 'revokedAt'] as const) total += await inBatches(() => oldGrants(since))
-    for await (const organisation of audited(store)) total += await inBatches(() => oldAudit(organisation))
+    const at = { below: Math.round(clock.now() - settings.auditDays * DAY_MS) }
+    // Expired grants tell who allowed what, so they are kept as long as the audit. A used grant expires with its request.
+    for (const since of ['expiresAt', 'revokedAt'] as const)
+      total += await inBatches(() => removeBatch('grants', { [since]: at }))
+    // By organisation, as in the index that lists the audit.
+    for await (const organisation of audited(store))
+      total += await inBatches(() => removeBatch('audit', { organisation, at }))
     return total
   }
 
-  async function inBatches(removeBatch: () => Promise<number>): Promise<number> {
+  async function inBatches(work: () => Promise<number>): Promise<number> {
     for (let total = 0; ; await clock.breathe()) {
-      const removed = forgetting.isStopped() ? 0 : await removeBatch()
+      const removed = pruning.isStopped() ? 0 : await work()
       total += removed
       if (removed < BATCH) return total
     }
@@ -65,7 +70,7 @@ export function createPruner({ store, clock, log, settings, isOurs }: PrunerDeps
     const ids = (await store.find('operations', { where, columns: ['id'], limit: BATCH })).map(({ id }) => id)
     if (ids.length === 0) return 0
     const { committed } = await store.commit(withoutOperations(ids, where))
-    // One of them is being retried at this moment. The others go one by one.
+    // A person retries one of them at this moment. The others are deleted one by one.
     return committed ? ids.length : await oneByOne(ids, where)
   }
 
@@ -75,37 +80,26 @@ export function createPruner({ store, clock, log, settings, isOurs }: PrunerDeps
     return count
   }
 
-  const beforeTheAudit = () => ({ below: Math.round(clock.now() - settings.auditDays * DAY_MS) })
-
-  /** Expired grants tell who allowed what, so they are kept as long as the audit. A used grant expires with the request that it answered. */
-  async function oldGrants(since: 'expiresAt' | 'revokedAt'): Promise<number> {
-    const where = { [since]: beforeTheAudit() }
-    const ids = (await store.find('grants', { where, columns: ['id'], limit: BATCH })).map(({ id }) => id)
-    if (ids.length > 0) await store.commit([remove('grants', { where: { id: { in: ids } }, rows: 'any' })])
-    return ids.length
-  }
-
-  async function oldAudit(organisation: string): Promise<number> {
-    // With the organisation, as the index has it that the newest are read by.
-    const where = { organisation, at: beforeTheAudit() }
-    const ids = (await store.find('audit', { where, columns: ['id'], limit: BATCH })).map(({ id }) => id)
-    if (ids.length > 0) await store.commit([remove('audit', { where: { id: { in: ids } }, rows: 'any' })])
+  async function removeBatch<T extends 'grants' | 'audit'>(table: T, where: Where<T>): Promise<number> {
+    const ids = (await store.find(table, { where, columns: ['id'], limit: BATCH })).map(({ id }) => id)
+    const these = { id: { in: ids } } as unknown as Where<T>
+    if (ids.length > 0) await store.commit([remove(table, { where: these, rows: 'any' })])
     return ids.length
   }
 
   return {
     start() {
-      forgetting.start()
-      makingRoom.start()
+      pruning.start()
+      limiting.start()
     },
     async stop() {
-      await Promise.all([forgetting.stop(), makingRoom.stop()])
+      await Promise.all([pruning.stop(), limiting.stop()])
     },
     prune,
   }
 }
 
-/** Every organisation that has lines in the audit: one step in the index for each, however many lines there are. */
+/** The organisations in the audit, with one index lookup for each, however many lines there are. */
 async function* audited(store: Store): AsyncGenerator<string> {
   const order = { by: ['organisation', 'at', 'id'] as const }
   for (let last = ''; ; ) {
@@ -117,20 +111,20 @@ async function* audited(store: Store): AsyncGenerator<string> {
   }
 }
 
-/** Undelivered results are kept for this much longer, and not forever. */
-const UNTOLD_MS = 30 * DAY_MS
+/** Undelivered results are kept this much longer. */
+const UNDELIVERED_MS = 30 * DAY_MS
 
-/** Which of what has ended goes: what was told; tasks, whose callers said how long they ask for them; and what is older still. */
+/** Ended operations to delete: delivered ones; tasks, whose callers set the time; and undelivered ones after a month. */
 function keptLongEnough(now: number): readonly Where<'operations'>[] {
   const over = { keepUntil: { below: now }, endedAt: { not: null } }
   return [
     { ...over, tellAt: null },
     { ...over, ttlMs: { not: null } },
-    { ...over, keepUntil: { below: now - UNTOLD_MS } },
+    { ...over, keepUntil: { below: now - UNDELIVERED_MS } },
   ]
 }
 
-/** Their results and requests go with them, in the same commit: nothing would ever find those alone. All of them go, or none. */
+/** Deletes all of these operations or none, with their results and requests: nothing would ever find those alone. */
 function withoutOperations(ids: readonly string[], where: Where<'operations'>): Write[] {
   return [
     remove('operations', { where: { ...where, id: { in: ids } }, rows: ids.length, guard: 'operation.over' }),

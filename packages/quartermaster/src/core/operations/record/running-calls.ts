@@ -17,24 +17,24 @@ import { type EndState, type OperationRecord } from './operation-log.ts'
 import { FIRST_FENCE } from './operation-row.ts'
 import { callerColumns, type OperationSnapshot } from './operation-storage.ts'
 
-/** A running call, and whether its row is in the store: unknown when a commit ended without an answer. */
+/** A running call. Its row is `perhaps` in the store after a commit with an unknown outcome. */
 export interface RunningCall {
   readonly record: OperationRecord
   readonly snapshot: OperationSnapshot
   row: 'none' | 'there' | 'perhaps'
   progress: string | undefined
-  /** Whether the caller waits for the answer. */
+  /** Whether the caller waits for the result. */
   readonly isAwaited: boolean
-  /** Told when the end is on record. */
+  /** Called when the end is recorded. */
   readonly waiting: Set<() => void>
 }
 
-/** A call that is about to be recorded, and whose caller waits. */
+/** A new call, whose caller waits. */
 export function newCall(record: OperationRecord): RunningCall {
   return { ...freshCall(record, firstSnapshot(record)), row: 'none', isAwaited: true }
 }
 
-/** A call that was on record before it is run here. */
+/** A call that was recorded before it runs here. */
 export function adoptedCall(
   record: OperationRecord,
   snapshot: OperationSnapshot,
@@ -47,7 +47,7 @@ function freshCall(record: OperationRecord, snapshot: OperationSnapshot) {
   return { record, snapshot, progress: undefined, waiting: new Set<() => void>() }
 }
 
-/** How a call stands that runs at once. */
+/** The snapshot of a call that runs without waiting. */
 export function firstSnapshot({ id, tool, caller, startedAt }: OperationRecord): OperationSnapshot {
   const at = Math.round(startedAt)
   return {
@@ -67,18 +67,18 @@ export function firstSnapshot({ id, tool, caller, startedAt }: OperationRecord):
 
 type Unfinished = Pick<OperationRow, 'id' | 'tool' | 'state' | 'dueAt' | 'expiresAt'> & {
   readonly attempts?: number | undefined
-  /** Why it was not done so far. */
+  /** Why it was not done yet. */
   readonly error?: Pick<ErrorBody, 'message' | 'details'> | null | undefined
 }
 
 type Status = Pick<Unfinished, 'tool' | 'state' | 'attempts' | 'error'> & { readonly dueAt?: number | null | undefined }
 
-/** What an operation that has not ended waits for, in words. */
+/** What an operation waits for, in words. */
 export function waitingText(status: Status): string {
   return WORDS[waitsFor(status)](status)
 }
 
-/** What a caller gets whose call cannot end now: a handle, and the same in words for clients that show only those. */
+/** The answer to a call that cannot end now: a handle, and the same as text for clients that show only text. */
 export function waitingAnswer(operation: Unfinished, now: number): CallAnswer {
   const { id, dueAt, expiresAt } = operation
   const what = waitsFor(operation)
@@ -143,27 +143,24 @@ function spanText(ms: number): string {
   return `${amount} ${unit}${amount === 1 ? '' : 's'}`
 }
 
-/** A run that failed. */
 export interface FailedRun {
   readonly policy: RetryPolicy
   readonly mutates: boolean
-  /** Whether it waits while its tool is disabled, whatever the policy. */
+  /** Whether the operation waits while its tool is disabled, whatever the policy. */
   readonly waits?: boolean
   readonly failure: AppError
-  /** Whether the tool was run at all, this time. */
+  /** Whether the tool was run this time. */
   readonly hasRun: boolean
-  /** Runs begun so far, this one included. */
+  /** Runs so far, this one included. */
   readonly attempts: number
   /** When the operation expires. */
   readonly expiryOf: number
   readonly now: number
 }
 
-/** What comes after it. */
+/** The end, or a retry: at a time, or without one when the dependency is back. */
 export type AfterFailure =
-  /** It is over. */
   | { readonly kind: 'end'; readonly state: EndState }
-  /** It is tried again then; when what it needs is there, where no time is given. */
   | { readonly kind: 'again'; readonly dueAt: number | undefined }
 
 export interface RetryTerms {
@@ -175,46 +172,43 @@ export interface RetryTerms {
 }
 
 /**
- * What becomes of an operation whose run failed. Only failures that may pass are retried, only for tools that say so, and never
+ * Decides what follows a failed run. Only temporary failures are retried, only where the tool's policy says so, and never
  * forever: an operation always ends, and its caller is notified.
  */
 export function afterFailure(run: FailedRun, terms: RetryTerms): AfterFailure {
   const { policy, failure, attempts, expiryOf, now } = run
   const { retryAttempts } = terms.settings
   const isDisabled = failure.code === 'TOOL_DISABLED' && !run.hasRun
-  const isRetried = policy !== 'manual' && run.mutates && mayPass(failure)
+  const isRetried = policy !== 'manual' && run.mutates && isTemporary(failure)
   if (!isRetried && !(isDisabled && run.waits)) return { kind: 'end', state: endOf(run) }
-  // Its caller sends it again to the next process, which answers it at once.
+  // The caller sends the call again to the next process.
   if (failure.code === 'STOPPING' && !run.hasRun) return { kind: 'end', state: 'failed' }
   if (now >= expiryOf) return { kind: 'end', state: 'expired' }
-  // Waiting for what is missing is no attempt; its return resumes the operation. A tool that was run and met a disabled one
-  // inside it has made an attempt: nothing that it needs itself is missing.
+  // Waiting for a dependency is no attempt, and its return resumes the operation. A tool that ran and called a disabled one has
+  // made an attempt: its own dependencies are there.
   if (isDisabled) return { kind: 'again', dueAt: undefined }
   if (attempts >= retryAttempts) return { kind: 'end', state: 'exhausted' }
   return { kind: 'again', dueAt: Math.round(now + pauseAfter(run, terms)) }
 }
 
-/**
- * Whether a retry can help, by the code alone. A cancelled call is not wanted any more, and a tool whose result is not what it
- * promises will promise no less the next time.
- */
-function mayPass({ code, details }: AppError): boolean {
-  // A run that was cut short, gave an unusable result, or crashes its server each time, says so in `because`.
-  if (code === 'CANCELLED' || FOR_GOOD.has(details?.because)) return false
+/** Whether a retry can help: not after a cancellation, nor when the result was invalid, which it would be again. */
+function isTemporary({ code, details }: AppError): boolean {
+  // `because` is the cause of an unknown outcome.
+  if (code === 'CANCELLED' || PERMANENT_CAUSES.has(details?.because)) return false
   const { retry } = ERRORS[code]
   return retry === 'later' || retry === 'verifyFirst'
 }
 
-const FOR_GOOD: ReadonlySet<unknown> = new Set(['CANCELLED', 'OUTPUT_INVALID', 'UPSTREAM_ERROR'])
+const PERMANENT_CAUSES: ReadonlySet<unknown> = new Set(['CANCELLED', 'OUTPUT_INVALID', 'UPSTREAM_ERROR'])
 
 function endOf({ failure: { code }, hasRun }: FailedRun): EndState {
   if (code === 'CANCELLED') return 'cancelled'
-  // What a tool was denied inside its run is its own failure.
+  // A denied nested call is the tool's own failure.
   if (code === 'CONSENT_DENIED' && !hasRun) return 'denied'
   return code === 'OUTCOME_UNKNOWN' ? 'unknown' : 'failed'
 }
 
-/** Twice as long after every attempt, with a fifth of chance so that those that failed together do not come back together. */
+/** Exponential backoff with 20 % jitter, so that operations that failed together do not retry together. */
 function pauseAfter({ attempts, failure }: FailedRun, { settings, random }: RetryTerms): number {
   const { retryFirstSeconds, retryLongestSeconds } = settings
   const seconds = Math.min(retryFirstSeconds * 2 ** (attempts - 1), retryLongestSeconds)
@@ -222,7 +216,7 @@ function pauseAfter({ attempts, failure }: FailedRun, { settings, random }: Retr
   return Math.max(jittered, Math.min(askedPause(failure), settings.retryMaxAgeMinutes * 60_000))
 }
 
-/** Computed by a handler or an upstream from a server's reply: only a valid time is used. */
+/** A pause that a handler or an upstream took from a server's reply, where it is valid. */
 function askedPause({ details }: AppError): number {
   const asked = details?.retryAfterMs
   return typeof asked === 'number' && Number.isFinite(asked) ? Math.max(asked, 0) : 0

@@ -12,25 +12,26 @@ import {
   type ToolResult,
 } from '../../../contracts/index.ts'
 import { type BinaryContent, binaryIn, type Clock, withoutBinary } from '../../kernel/index.ts'
-import { insert, remove, type SealContext, type Sealer, type Store, update, type Write } from '../../store/index.ts'
+import {
+  insert,
+  pagesOf,
+  remove,
+  type SealContext,
+  type Sealer,
+  type Store,
+  update,
+  type Write,
+} from '../../store/index.ts'
 import { type OperationRecord } from './operation-log.ts'
-import { callerColumns, maskValues } from './operation-storage.ts'
-
-/** What is large of a result. */
-interface LargeResult {
-  /** Pages of a result that was too large to be handed over at once. */
-  readonly pages: readonly ResultPage[]
-  /** As it stands in the operation's own row, where it is kept there. */
-  readonly result?: ToolResult | undefined
-}
+import { callerColumns } from './operation-storage.ts'
 
 /**
- * Puts the pages of a result on record, and how much room all of it takes. Pictures are in the operation's own row and have no
- * pages; they are counted here, in a page without text.
+ * Stores the pages of a result that was too large for one answer, and the size of all of it. Binary content is in `result`, the
+ * operation's own column; it is counted here, in a page without text.
  */
 export function resultWrites(
   { id, caller }: Pick<OperationRecord, 'id' | 'caller'>,
-  { pages, result }: LargeResult,
+  { pages, result }: { readonly pages: readonly ResultPage[]; readonly result?: ToolResult | undefined },
   now: number,
 ): readonly Write[] {
   const all = { ...callerColumns(caller), operationId: id, createdAt: now }
@@ -51,7 +52,7 @@ function bytesOf(pages: readonly ResultPage[]): number {
   return last ? last.offset + encoder.encode(last.text).length : 0
 }
 
-/** Drops the pages of these operations for room. What stays is the word that there were some. */
+/** Drops the pages of these operations to free space. A row remains that says that there were some. */
 export function droppedResults(operationIds: readonly string[]): readonly Write[] {
   const operationId = { in: operationIds }
   return [
@@ -60,15 +61,15 @@ export function droppedResults(operationIds: readonly string[]): readonly Write[
   ]
 }
 
-/** Drops the pictures of an operation for room, which stand in its own row. The words beside them stay, and say so. */
-async function droppedPictures(store: Store, id: string): Promise<readonly Write[]> {
+/** Drops the binary content of an operation to free space. The text beside it stays, with a note. */
+async function droppedBinary(store: Store, id: string): Promise<readonly Write[]> {
   const [row] = await store.find('operations', { where: { id }, columns: ['result'], limit: 1 })
   const result = row?.result && withoutBinaryParts(row.result)
-  // An operation with a result runs no more, so no other process writes one.
+  // An operation with a result has ended, so no other process writes its result.
   return result && result !== row.result ? [update('operations', { where: { id }, set: { result }, rows: 'any' })] : []
 }
 
-/** The page on record that this place is in, or the last one where the place is behind them all. Only of the caller's own. */
+/** The stored page that contains this offset, or the last one where the offset is behind them all. Only the caller's own. */
 export async function storedPage(
   store: Store,
   caller: Caller,
@@ -84,63 +85,58 @@ export async function storedPage(
   return row?.page.totalBytes === 0 ? undefined : row?.page
 }
 
-/** Keeps all results on record within their bound, unless it has to stop before. */
-type ResultBudget = (isStopped: () => boolean) => Promise<void>
+const BATCH = 500
+/** A result can have many megabytes, and the next commit waits. */
+const DROPPED_AT_ONCE = 10
 
-interface ResultBudgetDeps {
+/** One row for each result, without its text. */
+const SIZES = {
+  where: { wholeBytes: { not: null } },
+  order: { by: ['createdAt', 'id'], direction: 'descending' },
+  columns: ['id', 'operationId', 'createdAt', 'wholeBytes'],
+} as const
+
+/** Keeps all stored results within `storedResultsBytes`, unless it is stopped before. */
+export function createResultBudget(deps: {
   readonly store: Store
   readonly clock: Pick<Clock, 'breathe'>
   readonly settings: Pick<Settings, 'storedResultsBytes'>
-}
-
-const BATCH = 500
-/** One of them can have many megabytes, and a commit behind them waits. */
-const DROPPED_AT_ONCE = 10
-
-/** One row for each result, and none of its text. */
-const COLUMNS = ['id', 'operationId', 'createdAt', 'wholeBytes'] as const
-const ORDER = { by: ['createdAt', 'id'], direction: 'descending' } as const
-
-export function createResultBudget({ store, clock, settings }: ResultBudgetDeps): ResultBudget {
+}): (isStopped: () => boolean) => Promise<void> {
+  const { store, clock, settings } = deps
   let newest: string | undefined
 
-  const find = (options: { readonly after?: Place; readonly limit: number }) =>
-    store.find('results', { where: { wholeBytes: { not: null } }, order: ORDER, columns: COLUMNS, ...options })
-
-  /** From the newest on: once the bound is reached, whatever is older does not fit. */
-  async function whatDoesNotFit(): Promise<string[]> {
+  /** From the newest on: once the limit is reached, all older results exceed it. */
+  async function findExcess(): Promise<string[]> {
     const old: string[] = []
     let total = 0
-    for (let after: Place | undefined; ; await clock.breathe()) {
-      const rows = await find({ limit: BATCH, ...(after && { after }) })
+    for await (const rows of pagesOf(store, 'results', { ...SIZES, limit: BATCH })) {
       for (const { operationId, wholeBytes } of rows) {
         total += wholeBytes ?? 0
         if (total > settings.storedResultsBytes) old.push(operationId)
       }
-      const last = rows.at(-1)
-      if (!last || rows.length < BATCH) return old
-      after = [last.createdAt, last.id]
+      await clock.breathe()
     }
+    return old
   }
 
   /** One by one: each may have many megabytes, which are read to be dropped. */
-  async function dropPictures(id: string): Promise<void> {
-    const writes = await droppedPictures(store, id)
+  async function dropBinary(id: string): Promise<void> {
+    const writes = await droppedBinary(store, id)
     if (writes.length === 0) return
     await store.commit(writes)
     await clock.breathe()
   }
 
   return async isStopped => {
-    const [first] = await find({ limit: 1 })
-    // Nothing came since the last look, and what has gone needs no room.
+    const [first] = await store.find('results', { ...SIZES, limit: 1 })
+    // Nothing was added since the last time.
     if (!first || first.id === newest) return
-    const old = await whatDoesNotFit()
+    const old = await findExcess()
     // The oldest first, so that a stop in between leaves the newer ones.
     for (const batch of batchesOf(old.toReversed())) {
       for (const id of batch) {
         if (isStopped()) return
-        await dropPictures(id)
+        await dropBinary(id)
       }
       await store.commit(droppedResults(batch))
       await clock.breathe()
@@ -149,8 +145,6 @@ export function createResultBudget({ store, clock, settings }: ResultBudgetDeps)
   }
 }
 
-type Place = readonly (string | number)[]
-
 function batchesOf(ids: readonly string[]): string[][] {
   const count = Math.ceil(ids.length / DROPPED_AT_ONCE)
   return Array.from({ length: count }, (_, i) => ids.slice(i * DROPPED_AT_ONCE, (i + 1) * DROPPED_AT_ONCE))
@@ -158,26 +152,23 @@ function batchesOf(ids: readonly string[]): string[][] {
 
 type Block = ToolResult['content'][number]
 
-/**
- * A result that has pictures, sounds or files in it. Half a picture is none, and base64 is unreadable: they are handed over
- * whole or not at all, and are not part of the pages of what is too long.
- */
+/** A result with images, audio or files. These are returned whole or left out, and are never part of the text pages. */
 export interface BinaryParts {
-  /** The result as it may be handed over, with words in place of what is too large. The same where nothing is. */
+  /** The result to return, with notes in place of content that is too large. The same object where none is. */
   readonly result: ToolResult
-  /** All of it that is text and structure. */
+  /** The text and structure of it. */
   readonly words: ToolResult
-  /** What stands beside the words where those are cut. */
+  /** The binary blocks, returned beside text that is cut. */
   readonly blocks: readonly Block[]
 }
 
 interface BinaryOptions {
   readonly maxBytes: number
-  /** Whether clients hold the structure against what its tool promises. */
+  /** Whether the tool has an output schema, which clients check the structure against. */
   readonly isPromised: boolean
 }
 
-/** Takes a result apart, unless all of it is text. */
+/** Splits a result into text and binary content; nothing where all of it is text. */
 export function binaryParts(result: ToolResult, options: BinaryOptions): BinaryParts | undefined {
   const { maxBytes } = options
   const pieces = piecesOf(result, { maxBytes, say: binary => tooLarge(binary, maxBytes) })
@@ -196,48 +187,44 @@ export function binaryParts(result: ToolResult, options: BinaryOptions): BinaryP
   }
 }
 
-/** As many bytes as a result takes on record that has pictures, sounds or files in it; nothing for any other. */
+/** The stored size of a result with binary content; 0 for any other. */
 function bytesWithBinary(result: ToolResult): number {
   return result.content.some(binaryIn) ? encoder.encode(JSON.stringify(result)).length : 0
 }
 
-/** A result whose pictures, sounds and files were dropped from the record; the same where it has none. */
+/** The result without its binary content; the same object where it has none. */
 function withoutBinaryParts(result: ToolResult): ToolResult {
   const pieces = piecesOf(result, { maxBytes: 0, say: dropped })
-  // Whether a structure was promised is unknown here; a caller that has the tool says so.
+  // Whether the tool has an output schema is unknown here, so it is assumed.
   return pieces.some(({ words }) => words !== undefined) ? withLess(result, pieces, { isPromised: true }) : result
 }
 
-/** A block as it is handed over: as it is, or words in its place. */
+/** A block to return: unchanged, or a note (`words`) in its place. */
 interface Piece {
   readonly block: Block
   readonly binary: BinaryContent | undefined
   readonly words: string | undefined
 }
 
-interface Leaving {
-  readonly maxBytes: number
-  /** What is said in place of what does not fit. */
-  say(binary: BinaryContent): string
-}
-
-function piecesOf({ content }: ToolResult, { maxBytes, say }: Leaving): Piece[] {
-  let room = maxBytes
+function piecesOf(
+  { content }: ToolResult,
+  { maxBytes, say }: { maxBytes: number; say: (binary: BinaryContent) => string },
+): Piece[] {
+  let left = maxBytes
   return content.map(block => {
     const binary = binaryIn(block)
     if (!binary) return { block, binary, words: undefined }
     const bytes = binary.data.length + JSON.stringify(withoutBinary(block)).length
-    if (bytes > room) return leftOut(binary, say(binary))
-    room -= bytes
-    return { block, binary, words: undefined }
+    if (bytes <= left) {
+      left -= bytes
+      return { block, binary, words: undefined }
+    }
+    const words = say(binary)
+    return { block: { type: 'text', text: words }, binary, words }
   })
 }
 
-function leftOut(binary: BinaryContent, words: string): Piece {
-  return { block: { type: 'text', text: words }, binary, words }
-}
-
-/** What is said for base64 that may stand in the structure as well. */
+/** Notes for base64 that may be repeated in the structure. */
 function repeated(pieces: readonly Piece[], say: (piece: Piece) => string | undefined): ReadonlyMap<string, string> {
   const said = pieces.flatMap((piece): [string, string][] => {
     const words = say(piece)
@@ -247,16 +234,16 @@ function repeated(pieces: readonly Piece[], say: (piece: Piece) => string | unde
   return new Map(said)
 }
 
-/** A shorter text may equal the structure by chance, and belongs to the text. */
+/** A shorter text may equal a value of the structure by chance. */
 const LEAST_REPEATED = 256
 
 function withParts(result: ToolResult, content: Block[], texts: ReadonlyMap<string, string>): ToolResult {
   const { structuredContent } = result
   if (structuredContent === undefined) return { ...result, content }
-  return { ...result, content, structuredContent: retold(structuredContent, texts) }
+  return { ...result, content, structuredContent: replaceBase64(structuredContent, texts) }
 }
 
-/** A structure with words in it need not be what was promised any more: it is told as text then, and the result says so. */
+/** A structure with notes in it may no longer match the output schema: it becomes text then, and the result is marked. */
 function withLess(
   whole: ToolResult,
   pieces: readonly Piece[],
@@ -275,20 +262,20 @@ function withLess(
   return { ...rest, content, _meta: { ...less._meta, [SUCCEEDED_META]: true } }
 }
 
-/** A structure with words in place of base64 that stands in the content as well; the same where it has none. */
-function retold(value: unknown, texts: ReadonlyMap<string, string>): unknown {
+/** The structure with notes in place of base64 that is in the content as well; the same value where it has none. */
+function replaceBase64(value: unknown, texts: ReadonlyMap<string, string>): unknown {
   if (texts.size === 0) return value
   if (typeof value === 'string') return texts.get(base64In(value)) ?? value
   if (typeof value !== 'object' || value === null || 'toJSON' in value) return value
   if (Array.isArray(value)) {
-    const items = value.map(item => retold(item, texts))
+    const items = value.map(item => replaceBase64(item, texts))
     return items.every((item, i) => item === value[i]) ? value : items
   }
-  const entries = Object.entries(value).map(([key, item]) => [key, retold(item, texts), item] as const)
-  return entries.every(([, told, item]) => told === item) ? value : Object.fromEntries(entries)
+  const entries = Object.entries(value).map(([key, item]) => [key, replaceBase64(item, texts), item] as const)
+  return entries.every(([, replaced, item]) => replaced === item) ? value : Object.fromEntries(entries)
 }
 
-/** Of an address that holds what it leads to, that. */
+/** The data of a data URL. */
 function base64In(text: string): string {
   return text.startsWith('data:') ? text.slice(text.indexOf(',') + 1) : text
 }
@@ -300,19 +287,19 @@ function named({ data, mimeType }: BinaryContent): string {
 function tooLarge({ data, mimeType }: BinaryContent, maxBytes: number): string {
   const what = `${mimeType} of ${data.length} bytes, as base64, is left out`
   const next = 'Ask for a smaller one; the operator of this server can raise "maxBinaryBytes".'
-  return `[${what}: all that a result has of the kind may have ${maxBytes} bytes. ${next}]`
+  return `[${what}: a result may have ${maxBytes} bytes of such content in all. ${next}]`
 }
 
 function dropped({ data, mimeType }: BinaryContent): string {
   return `[${mimeType} of ${data.length} bytes, as base64, was dropped to make room for newer results. The owner can keep more with the setting \`storedResultsBytes\`.]`
 }
 
-/** Effects as they come out of a record: check each before use. */
+/** Effects as read from a record: parse each before use. */
 export type OpenedEffects = readonly Readonly<Record<string, unknown>>[]
 
 type EffectColumns = Pick<OperationRow, 'effects' | 'sealedEffects'>
 
-/** What the row of an operation keeps of its effects: what they are known by may be as private as its arguments. */
+/** The effect columns of an operation. How an effect is identified may be as private as the arguments. */
 export function sealEffects(id: string, effects: readonly KeptEffect[], sealer: Sealer): EffectColumns {
   return {
     effects: effects.map(outlineOf),
@@ -320,26 +307,26 @@ export function sealEffects(id: string, effects: readonly KeptEffect[], sealer: 
   }
 }
 
-/** The effects with all that it takes to look for them; none when that is forgotten. Throws when they cannot be opened. */
+/** The effects, ready to be verified; none once they are erased. Throws when they cannot be opened. */
 export function openEffects(
   { id, sealedEffects }: Pick<OperationRow, 'id' | 'sealedEffects'>,
   sealer: Sealer,
 ): OpenedEffects {
   if (sealedEffects === null) return []
-  // Older stores kept them as they are. A sealed text never begins like a list.
+  // Older stores did not seal them. A sealed text never begins with a bracket.
   return JSON.parse(sealedEffects.startsWith('[') ? sealedEffects : sealer.open(sealedEffects, effectsOf(id)))
 }
 
-/** The effects as an operation is shown with; nothing where there are none. */
+/** The effects as they are shown; nothing where there are none. */
 export function effectFactsOf(row: OperationRow, sealer: Sealer): EffectFacts[] | undefined {
   const kept = openedIfPossible(row, sealer)
   const outlines = row.effects.length > 0 ? row.effects : kept.map(outlineOf)
   if (outlines.length === 0) return undefined
   const findings = findingsOf(row)
-  return outlines.map(outline => ({ ...outline, ...thingOf(outline, kept), ...findings(outline.name) }))
+  return outlines.map(outline => ({ ...outline, ...fieldsOf(outline, kept), ...findings(outline.name) }))
 }
 
-/** What is sealed with a key that is gone is no reason not to show the rest. */
+/** Effects sealed with a lost key are no reason not to show the rest. */
 function openedIfPossible(row: OperationRow, sealer: Sealer): readonly KeptEffect[] {
   try {
     return openEffects(row, sealer).flatMap(one => KeptEffect.safeParse(one).data ?? [])
@@ -353,12 +340,12 @@ function outlineOf({ name, kind, baseline }: KeptEffect): EffectOutline {
   return { name, kind, before: baseline.seen }
 }
 
-function thingOf({ name }: EffectOutline, kept: readonly KeptEffect[]): Pick<EffectFacts, 'fields'> {
+function fieldsOf({ name }: EffectOutline, kept: readonly KeptEffect[]): Pick<EffectFacts, 'fields'> {
   const effect = kept.find(one => one.name === name)
   return effect ? { fields: maskValues(effect.fields) } : {}
 }
 
-/** What the record says about whether each is there: a call only succeeds when all are, and one in doubt tells what it saw. */
+/** The findings on record: a call only succeeds when all effects are verified; otherwise its error has them. */
 function findingsOf({ state, error }: OperationRow): (name: string) => Pick<EffectFacts, 'state' | 'reason'> {
   if (state === 'succeeded') return () => ({ state: 'verified' })
   const { data: found = [] } = EffectFinding.array().safeParse(error?.details?.effects)
@@ -366,6 +353,14 @@ function findingsOf({ state, error }: OperationRow): (name: string) => Pick<Effe
     const finding = found.find(one => one.name === name)
     return finding ? { state: finding.state, reason: finding.reason } : {}
   }
+}
+
+const MASK = '•••'
+
+/** The names in an object without their values. Deeper names could be data themselves, so they are not shown. */
+export function maskValues(value: unknown): Record<string, string> {
+  if (typeof value !== 'object' || value === null) return {}
+  return Object.fromEntries(Object.keys(value).map(name => [name, MASK]))
 }
 
 function effectsOf(id: string): SealContext {

@@ -17,82 +17,70 @@ import { resultWrites } from './stored-results.ts'
 import { ended, isCommitUnknown, opened, queued, type Step } from './transitions.ts'
 import { outcomeAfter } from './verify-after-failure.ts'
 
-/** Writes calls down before they run. */
-interface OperationStarts {
-  /** As a call that runs now, with its consent. */
-  record(call: RunningCall, consent: readonly Write[]): Promise<Begun>
-  /** As a call that waits for a person, with the request, and until when its caller waits. */
-  park(
-    record: OperationRecord,
-    approval: NewRow<'approvals'>,
-    awaitedUntil?: number | null,
-  ): Promise<Exclude<Begun, 'unallowed'>>
-  /** As a call that waits for what its tool needs. */
-  readonly queue: OperationLog['queue']
-}
-
 interface OperationStartsDeps {
   readonly storage: StorageAccess
   readonly clock: Clock
   readonly emitter: Emitter
   readonly writer: DurableWriter
-  /** Who this process is among those that run operations. */
+  /** The id of this process, as the owner of leases. */
   readonly owner: string
   readonly settings: Pick<Settings, 'approvalsPerAgent' | 'operationDays' | 'leaseSeconds'>
 }
 
-export function createOperationStarts(deps: OperationStartsDeps): OperationStarts {
+/** Records calls before they run: as running now, with their consent, or as waiting. */
+export function createOperationStarts(deps: OperationStartsDeps): Pick<OperationLog, 'park' | 'queue'> & {
+  record(call: RunningCall, consent: readonly Write[]): Promise<Begun>
+} {
   const { storage, clock, emitter, writer, owner, settings } = deps
 
-  async function open(store: Store, { row, more, onUnseen }: Opening): Promise<Begun> {
+  /** Writes the row, with more writes in the same commit. `onUnknown` is called when the outcome of the commit is unknown. */
+  async function open(
+    store: Store,
+    row: NewRow<'operations'>,
+    more: readonly Write[],
+    onUnknown: () => void,
+  ): Promise<Begun> {
     const { writes, change } = opened(row)
     const all = [...writes, ...more]
     const outcome = await store.commit(all).catch(error => {
       if (!isCommitUnknown(error)) throw error
-      // However the second try ends, the first may be there.
-      onUnseen()
+      // However the second try ends, the first may have been written.
+      onUnknown()
       return store.commit(all)
     })
     if (!outcome.committed && !(await store.get('operations', row.id)))
       return outcome.failed.guard === GRANT_GUARD ? 'unallowed' : 'known'
-    // A second try finds the row of the first, if that was written after all.
+    // The second try finds the row where the first was written after all.
     emitter.emit('operation.changed', change)
     return 'begun'
   }
 
-  /** The caller was told that it was not run: then no person may be asked about it, and no process may run it. */
-  function takeBack(record: OperationRecord, state: WaitingTerms['state'], failure: AppError): void {
+  /** The caller was told that the call was not run, so no person may be asked about it, and no process may run it. */
+  function revert(record: OperationRecord, state: WaitingTerms['state'], failure: AppError): void {
     const { id, ttlMs = null } = record
     const now = Math.round(clock.now())
     const waiting = { ...firstSnapshot(record), state, fence: 0, startedAt: null }
-    const end = {
-      state: 'cancelled',
-      outcome: undefined,
-      result: undefined,
-      error: failure.toJSON(),
-      isTold: true,
-    } as const
-    const { writes, tellAt } = ended(waiting, end, endTerms(now, { ttlMs }, settings))
+    const end = { state: 'cancelled', outcome: undefined, result: undefined, isTold: true } as const
+    const { writes, tellAt } = ended(waiting, { ...end, error: failure.toJSON() }, endTerms(now, { ttlMs }, settings))
     writer.write([...writes, deliveredWrite({ id, tellAt }, now)], `that "${id}" was not run`).catch(() => {
-      // The writer has logged it, and tries on where it can.
+      // The writer has logged it, and retries where it can.
     })
   }
 
   async function wait(record: OperationRecord, terms: WaitingTerms, more: readonly Write[]) {
-    let isPerhapsThere = false
-    const onUnseen = () => (isPerhapsThere = true)
+    let mayBeWritten = false
     try {
       const { store, sealer } = await storage.open()
       const row = waitingRowOf(record, { ...terms, node: owner, sealer })
-      return (await open(store, { row, more, onUnseen })) === 'begun' ? 'begun' : 'known'
+      return (await open(store, row, more, () => (mayBeWritten = true))) === 'begun' ? 'begun' : 'known'
     } catch (error) {
       const failure = notRecorded(record, error)
-      if (isPerhapsThere) takeBack(record, terms.state, failure)
+      if (mayBeWritten) revert(record, terms.state, failure)
       throw failure
     }
   }
 
-  /** Those that are written at the same time are not counted: the limit is about disk, not about the last one. */
+  /** Operations written at the same time are not counted: the limit protects the disk, and need not be exact. */
   async function refuseFull(record: OperationRecord): Promise<void> {
     const { organisation, workspace, name } = record.caller
     const most = settings.approvalsPerAgent
@@ -113,7 +101,7 @@ export function createOperationStarts(deps: OperationStartsDeps): OperationStart
         const { store, sealer } = await storage.open()
         const until = Math.round(clock.now() + settings.leaseSeconds * 1000)
         const row = rowOf(call.record, { owner, until, sealer })
-        const begun = await open(store, { row, more, onUnseen: () => (call.row = 'perhaps') })
+        const begun = await open(store, row, more, () => (call.row = 'perhaps'))
         if (begun === 'begun') call.row = 'there'
         return begun
       } catch (error) {
@@ -131,32 +119,23 @@ export function createOperationStarts(deps: OperationStartsDeps): OperationStart
   }
 }
 
-interface Opening {
-  readonly row: NewRow<'operations'>
-  /** What is written in the same commit. */
-  readonly more: readonly Write[]
-  /** Called when the outcome of the commit is unknown. */
-  readonly onUnseen: () => void
-}
+/** Codes whose message says what to do; any other would read as if the tool had failed. */
+const CLEAR_CODES = new Set(['STORE_BUSY', 'STORE_LOCKED', 'CONFIG_INVALID', 'STOPPING'])
 
-/** Codes that say themselves what to do; anything else would read as if the tool had failed. */
-const TELLING = new Set(['STORE_BUSY', 'STORE_LOCKED', 'CONFIG_INVALID', 'STOPPING'])
-
-/** Why a call could not be written down, and so was not run. */
+/** The error for a call that could not be recorded, and so was not run. */
 export function notRecorded({ tool }: Pick<OperationRecord, 'tool'>, error: unknown): AppError {
-  if (TELLING.has(toAppError(error).code)) return toAppError(error)
+  if (CLEAR_CODES.has(toAppError(error).code)) return toAppError(error)
   const message = `"${tool}" was not run, because the call could not be written down first: ${messageOf(error)}`
   return new AppError('STORE_UNAVAILABLE', message, { cause: error, details: { tool } })
 }
 
-/** Records the outcome of runs, together with the audit line. Only valid while the run is this process's. */
+/** Records how runs end, each with its audit line. Only valid while this process holds the lease. */
 interface OperationEnds {
   end(call: RunningCall, end: OperationEnd): Promise<void>
-  /** It is to be tried again. */
+  /** Schedules a retry. */
   delay(call: RunningCall, delay: OperationDelay): Promise<void>
-  /** What has ended here and is still to be written. */
-  owed(): readonly string[]
-  isOwed(id: string): boolean
+  /** Operations that ended here and whose end is not written yet. */
+  unwritten(): ReadonlySet<string>
 }
 
 interface OperationEndsDeps {
@@ -171,43 +150,42 @@ interface OperationEndsDeps {
 
 export function createOperationEnds(deps: OperationEndsDeps): OperationEnds {
   const { storage, clock, ids, emitter, writer, deliveries, settings } = deps
-  const owed = new Set<string>()
+  const unwritten = new Set<string>()
 
-  async function conclude(call: RunningCall, step: LastStep, { audit: line, ...end }: Least): Promise<void> {
-    await say(call, step, line).catch(error => {
+  async function conclude(call: RunningCall, step: LastStep, { audit: line, ...end }: MinimalEnd): Promise<void> {
+    await write(call, step, line).catch(error => {
       if (!isAppError(error) || error.cause === undefined || !isUnkeepable(error.cause)) throw error
-      // Something in it no store takes. What is left of it is on record, or it would stand there as if it were running.
-      return say(call, endOf(call, { ...end, id: call.record.id, result: undefined, audit: line }), line)
+      // The result has a value that no store takes. Without it the end is recorded: else the operation would seem to run.
+      return write(call, stepOf(call, { ...end, id: call.record.id, result: undefined, audit: line }), line)
     })
   }
 
-  async function say(call: RunningCall, step: LastStep, line: OperationEnd['audit']): Promise<void> {
+  async function write(call: RunningCall, step: LastStep, line: OperationEnd['audit']): Promise<void> {
     const { writes, change, answer } = step
-    const own = call.row === 'there' ? writes : writes.map(notWhereThereIsNone)
+    const own = call.row === 'there' ? writes : writes.map(ifRowExists)
     const all = [...own, insert('audit', auditRow(ids.next('audit'), line))]
-    const isWritten = await writer.write(all, `the end of "${call.record.id}"`, {
-      onLate: writing => void sayLate(step, writing),
-    })
+    const onLate = (writing: Promise<boolean>) => void finishLate(step, writing)
+    const isWritten = await writer.write(all, `the end of "${call.record.id}"`, onLate)
     if (!isWritten) await refuseLost(call, change.to)
     emitter.emit('operation.changed', change)
     if (answer) deliveries.expect(answer, answer.isDelivered)
   }
 
-  /** It is not lost while this process still knows the outcome: its lease is kept, and no other process runs it meanwhile. */
-  async function sayLate({ change, answer }: LastStep, writing: Promise<boolean>): Promise<void> {
-    owed.add(change.id)
+  /** The lease is kept while only this process knows the outcome, so that no other runs the operation meanwhile. */
+  async function finishLate({ change, answer }: LastStep, writing: Promise<boolean>): Promise<void> {
+    unwritten.add(change.id)
     try {
       if (await writing) emitter.emit('operation.changed', { ...change, isTold: false })
       // The waiting caller was told that the outcome is unknown. Now it is known, and the caller is notified.
-      if (answer) deliveries.expect(answer, NEVER_DELIVERED)
+      if (answer) deliveries.expect(answer, () => false)
     } catch {
-      // The writer has logged it, and tries on where it can.
+      // The writer has logged it, and retries where it can.
     } finally {
-      owed.delete(change.id)
+      unwritten.delete(change.id)
     }
   }
 
-  /** A write whose first try had an unknown outcome is there all the same. Else the lease has passed on, and another process's outcome is valid. */
+  /** Passes where the first try had an unknown outcome and was written. Else another process has the lease, and its outcome is valid. */
   async function refuseLost({ record: { id, tool }, snapshot, row }: RunningCall, to: string): Promise<void> {
     const { store } = await storage.open()
     const now = await store.get('operations', id)
@@ -216,14 +194,14 @@ export function createOperationEnds(deps: OperationEndsDeps): OperationEnds {
     throw new AppError('OUTCOME_UNKNOWN', `${message} Look before you call it again.`, { details: { tool } })
   }
 
-  function endOf({ record, snapshot, isAwaited }: RunningCall, end: OperationEnd): LastStep {
+  function stepOf({ record, snapshot, isAwaited }: RunningCall, end: OperationEnd): LastStep {
     const { id, ttlMs = null, idempotencyKey } = record
     const { state, outcome, error, isRefused, isDelivered } = end
     const now = Math.round(clock.now())
     // Unknown for a client that was asked something, and may still come for the answer.
     const isGot = isAwaited && (isDelivered ? isDelivered() : true)
     const isTold = isGot !== false
-    // The caller has its answer; the result is kept for clients that come for it later.
+    // A delivered result is stored only for clients that may ask for it again.
     const isFetched = isGot !== true || ttlMs !== null || idempotencyKey !== undefined
     const result = isFetched ? end.result : undefined
     const last = ended(
@@ -231,74 +209,65 @@ export function createOperationEnds(deps: OperationEndsDeps): OperationEnds {
       { state, outcome, error, isRefused, result, isTold },
       endTerms(now, { ttlMs }, settings),
     )
-    // The caller has only the beginning of a result that was cut.
     const writes = [...last.writes, ...resultWrites(record, { pages: end.pages ?? [], result }, now)]
     return { writes, change: last.change, answer: isTold ? { id, tellAt: last.tellAt, isDelivered } : undefined }
   }
 
   return {
-    end: (call, end) => conclude(call, endOf(call, end), leastOf(end)),
+    end: (call, end) => conclude(call, stepOf(call, end), minimalEnd(end)),
     async delay(call, { dueAt, error, hasRun, audit }) {
       const { snapshot } = call
-      // Waiting for what is missing is no attempt, and neither is a run that this process did not begin, or that was not allowed.
-      const isNone = !hasRun && NOT_BEGUN.has(error.code)
+      // Only a run uses up an attempt.
+      const wasNoAttempt = !hasRun && NOT_BEGUN.has(error.code)
       const outcome = outcomeAfter(error, { hasRun })
       const later = {
         outcome,
         dueAt: dueAt === undefined ? null : Math.round(dueAt),
         error,
-        attempts: snapshot.attempts - (isNone ? 1 : 0),
+        attempts: snapshot.attempts - (wasNoAttempt ? 1 : 0),
         expiresAt: expiryOf(snapshot, settings),
       }
       const step = queued(snapshot, later, Math.round(clock.now()))
       // A waiting caller gets a handle, and is notified of the result later.
-      await conclude({ ...call, isAwaited: false }, step, leastOf({ state: 'exhausted', outcome, error, audit }))
+      await conclude({ ...call, isAwaited: false }, step, minimalEnd({ state: 'exhausted', outcome, error, audit }))
     },
-    owed: () => [...owed],
-    isOwed: id => owed.has(id),
+    unwritten: () => unwritten,
   }
 }
 
-/** The last step of a run. For an end that the caller gets as the answer: when it is notified if the answer got lost. */
+/** The last step of a run; `answer` where the caller gets the result as its answer. */
 interface LastStep extends Step {
   readonly answer?: (UndeliveredResult & { readonly isDelivered: IsDelivered | undefined }) | undefined
 }
 
-const NEVER_DELIVERED = () => false
+/** The part of an end that every store can keep. */
+type MinimalEnd = Pick<OperationEnd, 'state' | 'outcome' | 'error' | 'audit' | 'isDelivered'>
 
-/** What can always be written of an end. */
-type Least = Pick<OperationEnd, 'state' | 'outcome' | 'error' | 'audit' | 'isDelivered'>
-
-function leastOf({ state, outcome, error, audit, isDelivered }: Least): Least {
+function minimalEnd({ state, outcome, error, audit, isDelivered }: MinimalEnd): MinimalEnd {
   if (!error) return { state, outcome, error, audit, isDelivered }
   const { code, kind, retry } = error
-  const message = `It ended with ${code}; what else there is to say about it could not be written down.`
+  const message = `It ended with ${code}; its details could not be written down.`
   return { state, outcome, error: { code, kind, retry, message }, audit, isDelivered }
 }
 
-/** A row whose commit had an unknown outcome may not be there, and its end must still reach the audit. */
-function notWhereThereIsNone(write: Write): Write {
+/** A row whose commit had an unknown outcome may not exist, and its end must still reach the audit. */
+function ifRowExists(write: Write): Write {
   return write.kind === 'update' ? { ...write, rows: 'any' } : write
 }
 
-/** Why a run that was about to begin did not. */
+/** Errors of a run that did not begin. */
 const NOT_BEGUN: ReadonlySet<string> = new Set(['STOPPING', 'CONSENT_REQUIRED', 'TOOL_DISABLED'])
 
-/** Writes what has happened and must not be lost: what does not succeed is tried again until it does. */
+/** Writes what must not be lost, and retries until it succeeds. */
 export interface DurableWriter {
   /**
-   * Resolves when it is written, with whether it was: another process may have been faster. Rejects with `STORE_UNAVAILABLE`
-   * when that takes too long to wait for; it is retried all the same. What no store could write is not retried: then it rejects
-   * at once with the store's objection as the cause. The writes must be guarded such that a second time does nothing.
+   * Resolves with whether the commit was applied: another process may have been faster. Rejects with `STORE_UNAVAILABLE` when the
+   * store takes too long; `onLate` then gets the write, which is still retried. Values that no store takes are not retried: the
+   * error has the store's as its cause. The guards must make a second commit of the same writes do nothing.
    */
-  write(writes: readonly Write[], what: string, options?: WriteOptions): Promise<boolean>
+  write(writes: readonly Write[], what: string, onLate?: (writing: Promise<boolean>) => void): Promise<boolean>
   /** Tries what is left one last time. */
   stop(): Promise<void>
-}
-
-interface WriteOptions {
-  /** Told when it takes too long to wait for, with what comes of it in the end. */
-  readonly onLate?: (writing: Promise<boolean>) => void
 }
 
 interface DurableWriterDeps {
@@ -308,24 +277,24 @@ interface DurableWriterDeps {
 }
 
 /** How long a caller whose tool has run waits for its end to be written. */
-const PATIENCE_MS = 5_000
+const WRITE_TIMEOUT_MS = 5_000
 const FIRST_PAUSE_MS = 50
 const LONGEST_PAUSE_MS = 30_000
 /** More would fill the memory while the disk is full. */
-const MOST_OWED = 1_000
+const MOST_PENDING = 1_000
 
 export function createDurableWriter({ storage, clock, log }: DurableWriterDeps): DurableWriter {
-  const owed = new Set<Promise<boolean>>()
+  const pending = new Set<Promise<boolean>>()
   const wakers = new Set<() => void>()
   let isStopping = false
 
-  async function tryUntilDone(writes: readonly Write[], what: string): Promise<boolean> {
+  async function commitWithRetry(writes: readonly Write[], what: string): Promise<boolean> {
     for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(pause * 2, LONGEST_PAUSE_MS)) {
-      const isLast = isStopping || owed.size > MOST_OWED
+      const isLast = isStopping || pending.size > MOST_PENDING
       try {
         return await commit(writes, what)
       } catch (error) {
-        if (isLast || !canPass(error)) throw unwritten(what, error)
+        if (isLast || !isTemporary(error)) throw notWritten(what, error)
         log.warn('the store could not write and is asked again', { what, error: messageOf(error) })
       }
       await sleep(pause)
@@ -335,7 +304,7 @@ export function createDurableWriter({ storage, clock, log }: DurableWriterDeps):
   async function commit(writes: readonly Write[], what: string): Promise<boolean> {
     const { store } = await storage.open()
     const outcome = await store.commit(writes)
-    // A commit with an unknown outcome was written after all; or another process has ended it, and the first end wins.
+    // An earlier try was written after all, or another process has ended the operation, and the first end wins.
     if (!outcome.committed) log.debug('was written before', { what, guard: outcome.failed.guard })
     return outcome.committed
   }
@@ -353,48 +322,48 @@ export function createDurableWriter({ storage, clock, log }: DurableWriterDeps):
     })
   }
 
-  async function inTime<T>(work: Promise<T>, what: string, onLate: () => void): Promise<T> {
+  async function withTimeout<T>(work: Promise<T>, what: string, onLate: () => void): Promise<T> {
     let cancel = () => {}
-    const enough = new Promise<never>((_, reject) => {
-      cancel = clock.after(PATIENCE_MS, () => {
+    const late = new Promise<never>((_, reject) => {
+      cancel = clock.after(WRITE_TIMEOUT_MS, () => {
         onLate()
-        reject(unwritten(what, undefined))
+        reject(notWritten(what, undefined))
       })
     })
     try {
-      return await Promise.race([work, enough])
+      return await Promise.race([work, late])
     } finally {
       cancel()
     }
   }
 
   return {
-    write(writes, what, { onLate } = {}) {
-      const work = tryUntilDone(writes, what)
-      owed.add(work)
-      const settled = () => void owed.delete(work)
-      // The caller may have stopped listening; the loss is told here.
+    write(writes, what, onLate) {
+      const work = commitWithRetry(writes, what)
+      pending.add(work)
+      const settled = () => void pending.delete(work)
+      // The caller may have stopped waiting, so the failure is logged here.
       work.then(settled, error => {
         settled()
         log.error('something that happened could not be written', { what, error: messageOf(error) })
       })
-      return inTime(work, what, () => onLate?.(work))
+      return withTimeout(work, what, () => onLate?.(work))
     },
     async stop() {
       isStopping = true
       for (const wake of wakers) wake()
-      // What is late may owe a word about that.
-      while (owed.size > 0) await Promise.allSettled(owed)
+      // A late write may lead to another one.
+      while (pending.size > 0) await Promise.allSettled(pending)
     },
   }
 }
 
-/** The store's troubles pass, unless it is closed. What it objects to in what is to be written stays. */
-function canPass(error: unknown): boolean {
+/** A failing store recovers, unless it is closed. A value that it does not take stays one. */
+function isTemporary(error: unknown): boolean {
   return isAppError(error) && error.code !== 'STOPPING' && !isUnkeepable(error)
 }
 
-function unwritten(what: string, cause: unknown): AppError {
+function notWritten(what: string, cause: unknown): AppError {
   const reason = cause === undefined ? 'the store does not answer' : messageOf(cause)
   return new AppError('STORE_UNAVAILABLE', `The store could not write ${what}: ${reason}`, { cause })
 }
