@@ -140,10 +140,7 @@ const MOST_IDS = 100
 /** The text of news, or nothing where there are none. Of too many rows it says no more than which tables they are in. */
 export function encodeNews(by: string, news: readonly ChangedRows[]): string | undefined {
   if (news.length === 0) return undefined
-  const rows = mergeNews(news).map(({ table, ids }) => ({
-    table,
-    ids: ids.length > MOST_IDS ? ('any' as const) : ids,
-  }))
+  const rows = mergeNews(news).map(({ table, ids }) => ({ table, ids: ids.length > MOST_IDS ? ('any' as const) : ids }))
   const text = textOf(by, rows)
   return Buffer.byteLength(text) <= MOST_BYTES
     ? text
