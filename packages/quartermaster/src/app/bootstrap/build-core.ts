@@ -183,7 +183,7 @@ export function buildCore(outside: CorePorts): Core {
   // The record of operations.
   const results = createKeptResults(ports)
   const owner = ports.owner ?? ports.ids.next('process')
-  const deliveries = createDeliveryTracker({ ...ports, onUndelivered: () => notifier.look() })
+  const deliveries = createDeliveryTracker({ ...ports, onUndelivered: () => notifier.wake() })
   const operationLog = createStoredOperations({ ...ports, emitter, owner, deliveries })
   const leases = createLeaseKeeper({ ...ports, owner, operations: operationLog })
   const operations = createOperations({ storage, deliveries, log: operationLog })
@@ -261,7 +261,7 @@ export function buildCore(outside: CorePorts): Core {
     operations: operationLog,
     wake() {
       waited.wake()
-      notifier.look()
+      notifier.wake()
     },
   })
   leases.start()
@@ -276,7 +276,7 @@ export function buildCore(outside: CorePorts): Core {
     operationAdmin,
     follow: agents.follow,
     seal: createOperationSeal(storage),
-    resendNotifications: notifier.look,
+    resendNotifications: notifier.wake,
   })
   const registry = createCapabilityRegistry({ catalogue, health, digest, settings, docs, createServer, mount, log })
 

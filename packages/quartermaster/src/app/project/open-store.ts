@@ -13,8 +13,8 @@ import { createActivityPruner, createMessages, type Messages } from '../../core/
 import { createPruner, type RecoveredCalls, recoverAfterCrash, type Storage } from '../../core/operations/index.ts'
 import { createOrganisation, createTokens, type Organisation, type Tokens } from '../../core/organisation/index.ts'
 import {
-  createNodes,
   createCachingStore,
+  createNodes,
   type Nodes,
   type SharedTime,
   type Store,
