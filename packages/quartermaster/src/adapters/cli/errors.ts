@@ -1,6 +1,6 @@
 import { type ErrorKind, toAppError } from '../../contracts/index.ts'
 
-/** How the command line ends for each kind of error. `docs/reference/exit-codes.md` explains them; a test holds the two together. */
+/** The exit code for each kind of error, as `docs/reference/exit-codes.md` explains them; a test compares the two. */
 export const EXIT_CODES = {
   invalid: 3,
   notFound: 4,
@@ -18,14 +18,14 @@ export const EXIT_CODES = {
   cancelled: 130,
 } as const satisfies Record<ErrorKind, number>
 
-/** The ends that are no error of ours. */
+/** The exit codes that stand for no `AppError`. */
 export const EXIT = {
   done: 0,
   /** The command ran, and its answer is no: a tool said no, a check found something. */
   no: 1,
   /** The command line itself could not be understood. */
   usage: 2,
-  /** It has not ended: it waits for a person, for the next try, or for a run somewhere else. */
+  /** The call waits for a person, for the next attempt, or for a run somewhere else. */
   waiting: 14,
 } as const
 

@@ -1,25 +1,19 @@
 import { InvalidArgumentError, Option } from 'commander'
 import { Ability, DEFAULT_ORGANISATION } from '../../contracts/index.ts'
 import { didYouMean } from '../../core/kernel/index.ts'
+import { CompletingOption } from './completion/command-line.ts'
 import { parseDuration } from './output/units.ts'
 
-/** Which organisation is meant. */
 export function organisationOption(): Option {
   return new Option('--organisation <NAME>', 'in this organisation instead of the first one')
 }
 
-/** What `--organisation` leads to. */
-export interface Within {
-  organisation?: string | undefined
+export function agentOption(description: string): Option {
+  return new CompletingOption('--agent <NAME>', description, 'agent')
 }
 
-/** Of all that was said, which organisation is meant. */
-export function withinOf({ organisation }: Within): { organisation?: string } {
-  return organisation === undefined ? {} : { organisation }
-}
-
-/** The option once more, for a command that is told to go on with. */
-export function againWithin(organisation: string | undefined): string {
+/** `--organisation`, to repeat in a command that a person is told to run next. */
+export function organisationFlag(organisation: string | undefined): string {
   return organisation === undefined || organisation === DEFAULT_ORGANISATION ? '' : ` --organisation ${organisation}`
 }
 
@@ -28,12 +22,11 @@ export function fullName(organisation: string | undefined, name: string): string
   return organisation === undefined || organisation === DEFAULT_ORGANISATION ? name : `${organisation}/${name}`
 }
 
-/** The workspace that it is below. */
 export function parentOption(): Option {
-  return new Option('--parent <WORKSPACE>', 'below this one, by its id or name; below the root without')
+  return new Option('--parent <WORKSPACE>', 'the workspace it is below, by its id or name (default: the root)')
 }
 
-/** A right beyond tools; may be said several times. */
+/** A right beyond tools; can be given several times. */
 export function abilityOption(): Option {
   const names = Ability.options.join(', ')
   return new Option('--ability <NAME>', `a right beyond tools, once for each: ${names}`).argParser(addAbility)
@@ -47,34 +40,25 @@ function addAbility(text: string, before: readonly Ability[] | undefined): Abili
 }
 
 /** `--limit`: how many entries of a list at most. */
-export function limitOption(): Option {
-  return openLimitOption().default(50)
+export function limitOption(most = 1_000): Option {
+  return new Option('--limit <NUMBER>', `at most this many, up to ${most}`).argParser(wholeNumber(1, most))
 }
 
-/** The same, where it depends on what is asked how many there are without it. */
-export function openLimitOption(): Option {
-  return new Option('--limit <NUMBER>', 'at most this many, up to 1000').argParser(wholeNumber(1, 1_000))
+export function offsetOption(description: string): Option {
+  return new Option('--offset <NUMBER>', description).argParser(text => {
+    const offset = Number(text)
+    if (text.trim() !== '' && Number.isSafeInteger(offset) && offset >= 0) return offset
+    throw new InvalidArgumentError('Write a whole number.')
+  })
 }
 
-/** `--offset`: where the text before ended. */
-export function offsetOption(): Option {
-  return new Option('--offset <NUMBER>', 'go on with a text behind so many characters').argParser(toOffset)
-}
-
-/** `--cursor`: where the page before ended. */
 export function cursorOption(): Option {
   return new Option('--cursor <CURSOR>', 'go on where the last page ended')
 }
 
-/** What stands below a page that is not the last. */
-export function nextPage(cursor: string | undefined): string {
-  return cursor === undefined ? '' : `More: the same with --cursor ${cursor}\n`
-}
-
-function toOffset(text: string): number {
-  const offset = Number(text)
-  if (text.trim() !== '' && Number.isSafeInteger(offset) && offset >= 0) return offset
-  throw new InvalidArgumentError('Write a whole number.')
+/** The notice below a page that is not the last. */
+export function nextPage(cursor: string | null | undefined): string {
+  return cursor === undefined || cursor === null ? '' : `More: the same with --cursor ${cursor}\n`
 }
 
 /** Parses the whole number of an option. */
@@ -100,7 +84,7 @@ export function urlOption(): Option {
   return new Option('--url <URL>', 'the "up" to ask, with a token of yours in QUARTERMASTER_TOKEN')
 }
 
-/** For options that may be given more than once: all their values, in order. */
+/** For options that can be given more than once: all their values, in order. */
 export function repeated(value: string, before: string[] | undefined): string[] {
   return [...(before ?? []), value]
 }

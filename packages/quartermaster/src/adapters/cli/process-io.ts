@@ -6,7 +6,7 @@ import type { CliInput, CliIo, CliOutput } from './host.ts'
 type Output = NodeJS.WritableStream & { isTTY?: boolean; columns?: number }
 type Readable = NodeJS.ReadableStream & { isTTY?: boolean }
 
-/** The parts of a process that the command line talks through. */
+/** The parts of a process that the command line uses. */
 export interface ProcessLike {
   readonly stdout: Output
   readonly stderr: Output
@@ -16,13 +16,12 @@ export interface ProcessLike {
   interrupt(): void
 }
 
-/** The outputs and the input of a process. */
 export function createProcessIo({ stdout, stderr, stdin, env, interrupt }: ProcessLike): CliIo {
   return { stdout: toOutput(stdout), stderr: toOutput(stderr), stdin: toInput(stdin, stderr, interrupt), env }
 }
 
 function toOutput(stream: Output): CliOutput {
-  // The write that failed says so itself; without a listener the stream's own event would end the process.
+  // The write that failed rejects; without a listener the stream's own event would end the process.
   stream.on('error', () => {})
   return {
     isTTY: stream.isTTY === true,
@@ -50,7 +49,7 @@ function toInput(stream: Readable, prompts: Output, interrupt: () => void): CliI
       return ''
     },
     async question(prompt, { signal, isHidden = false }) {
-      // The output of the line reader echoes what is typed, so a hidden answer gets an output that drops it.
+      // The line reader echoes what is typed to its output, so for a hidden answer the output drops everything.
       const output = isHidden ? new Writable({ write: (_chunk, _encoding, done) => done() }) : prompts
       if (isHidden) prompts.write(prompt)
       const terminal = createInterface({ input: stream, output, terminal: isHidden || prompts.isTTY === true })
@@ -60,7 +59,7 @@ function toInput(stream: Readable, prompts: Output, interrupt: () => void): CliI
         return await Promise.race([terminal.question(prompt, { signal }), ended])
       } catch (error) {
         if (signal.aborted) throw error
-        // Ctrl-D: the input is over, and there is no answer. It also leaves the cursor behind the question.
+        // Ctrl-D: there is no answer, and the cursor still stands behind the question.
         prompts.write('\n')
         return ''
       } finally {
@@ -71,12 +70,7 @@ function toInput(stream: Readable, prompts: Output, interrupt: () => void): CliI
   }
 }
 
-interface BrowserSurroundings {
-  readonly platform: NodeJS.Platform
-  readonly env: Readonly<Record<string, string | undefined>>
-}
-
-/** Shows an address in the person's browser. Answers whether a program took it, not whether it was seen. */
+/** Shows a web address in the person's browser. Answers whether a program took it, not whether it was seen. */
 export function openBrowser(url: string, surroundings: BrowserSurroundings): Promise<boolean> {
   const command = browserCommand(url, surroundings)
   if (!command) return Promise.resolve(false)
@@ -92,7 +86,11 @@ export function openBrowser(url: string, surroundings: BrowserSurroundings): Pro
   })
 }
 
-/** The program that opens addresses, where there is a screen to open them on. Nothing but web addresses is opened. */
+interface BrowserSurroundings extends Pick<ProcessLike, 'env'> {
+  readonly platform: NodeJS.Platform
+}
+
+/** The program that opens web addresses, where there is a screen to open them on. Nothing else is opened. */
 export function browserCommand(url: string, { platform, env }: BrowserSurroundings): [string, ...string[]] | undefined {
   if (!/^https?:\/\//.test(url)) return undefined
   if (platform === 'darwin') return ['open', url]

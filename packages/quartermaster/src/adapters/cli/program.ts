@@ -24,7 +24,7 @@ import { registerAdd } from './commands/servers/add.ts'
 import { registerImport } from './commands/servers/import.ts'
 import { registerLogin, registerLogout } from './commands/servers/login.ts'
 import { registerRemove, registerUpstreams } from './commands/servers/upstreams.ts'
-import { CompletingOption, findPlace, GrowingCommand, TextCommand } from './completion/command-line.ts'
+import { CompletingOption, DynamicCommand, findCursor, TextCommand } from './completion/command-line.ts'
 import { registerComplete, registerCompletion } from './completion/completion.ts'
 import type { CliHost } from './host.ts'
 import { refuseOwners } from './session.ts'
@@ -32,9 +32,9 @@ import { refuseOwners } from './session.ts'
 interface ProgramOptions {
   version: string
   act: Act
-  /** Where a token may say who speaks. */
+  /** May hold the token of the caller. */
   env?: CliHost['io']['env']
-  /** Where help and commander's own messages go, and how they look. */
+  /** Where help and commander's own messages go, and their style. */
   output: {
     writeOut(text: string): void
     writeErr(text: string): void
@@ -79,7 +79,7 @@ export function createProgram({ version, act, output, env = {} }: ProgramOptions
     ['quartermaster tools', 'see every tool and whether it works right now'],
   ])
   for (const register of REGISTER) register(program, act)
-  // The session sees the options of the whole program; where to ask is said at the few commands that can ask elsewhere.
+  // The session reads the options of the program; `--url` is an option of only a few commands.
   program.hook('preAction', (_, command) => {
     program.setOptionValue('url', command.optsWithGlobals().url)
     refuseOwners(command, env)
@@ -87,11 +87,11 @@ export function createProgram({ version, act, output, env = {} }: ProgramOptions
   return program
 }
 
-/** Behind the command of a tool `--version` is the tool's. */
+/** After the command of a tool, `--version` is an option of the tool. */
 class Program extends TextCommand {
   protected override textsIn(argv: readonly string[]): Set<number> {
-    const { command } = findPlace(this, [...argv, ''])
-    const from = command instanceof GrowingCommand ? argv.indexOf(command.name()) + 1 : argv.length
+    const { command } = findCursor(this, [...argv, ''])
+    const from = command instanceof DynamicCommand ? argv.indexOf(command.name()) + 1 : argv.length
     const word = argv.findIndex((one, i) => i >= from && !one.startsWith('-'))
     const isVersion = (i: number) => word >= 0 && i > word && /^(-V|--version(=|$))/.test(argv[i] ?? '')
     return new Set([...super.textsIn(argv), ...[...argv.keys()].filter(isVersion)])

@@ -9,17 +9,17 @@ import { ClosedPipe } from './output/printer.ts'
 import { createProgram } from './program.ts'
 import { createSession, type Session } from './session.ts'
 
-/** Runs one command line and answers its exit code. Ends no process: that is the caller's to do. */
+/** Runs one command line and answers its exit code. Ends no process: the caller does that. */
 export async function runCli(argv: readonly string[], host: CliHost): Promise<number> {
   const session = createSession(host, optionsAhead(argv))
   try {
     return await runProgram(argv, host, session)
   } catch (error) {
-    return await settle(error, session).catch(closedQuietly)
+    return await reportError(error, session).catch(exitOfClosedPipe)
   }
 }
 
-/** What must be known of the options before they are parsed, because parsing itself may fail. */
+/** The options that must be known before the line is parsed, because parsing itself may fail. */
 function optionsAhead(argv: readonly string[]): { json: boolean; color: boolean } {
   const end = argv.indexOf('--')
   const words = end < 0 ? argv : argv.slice(0, end)
@@ -27,14 +27,14 @@ function optionsAhead(argv: readonly string[]): { json: boolean; color: boolean 
 }
 
 async function runProgram(argv: readonly string[], host: CliHost, outer: Session): Promise<number> {
-  const captured = { out: '', err: '' }
+  let [out, err] = ['', '']
   let exitCode: number = EXIT.done
   const program = createProgram({
     version: host.version,
     env: host.io.env,
     output: {
-      writeOut: text => void (captured.out += text),
-      writeErr: text => void (captured.err += text),
+      writeOut: text => void (out += text),
+      writeErr: text => void (err += text),
       width: outer.out.width ?? 80,
       color: outer.out.color,
       title: outer.out.paint.bold,
@@ -52,25 +52,16 @@ async function runProgram(argv: readonly string[], host: CliHost, outer: Session
     await program.parseAsync([...argv], { from: 'user' })
     return exitCode
   } catch (error) {
-    if (error instanceof CommanderError) return await settleCommander(error, { program, captured, session: outer })
-    throw error instanceof UsageError ? withHelpLine(error.message, program, error.see) : error
+    if (error instanceof UsageError) throw withHelpLine(error.message, program, error.see)
+    if (!(error instanceof CommanderError)) throw error
+    // Commander throws for help and version too, which are answers.
+    const isHelp = error.code.startsWith('commander.help') || error.code === 'commander.version'
+    if (!isHelp) throw withHelpLine(error.message.replace(/^error: /, ''), program)
+    // No command at all is a question, not a mistake; help for a command that does not exist is one.
+    const isAnswer = err === '' || program.args.length === 0
+    await (isAnswer ? outer.out : outer.notices).write(out + err)
+    return isAnswer ? EXIT.done : EXIT.usage
   }
-}
-
-interface Parsed {
-  program: Command
-  captured: { out: string; err: string }
-  session: Session
-}
-
-/** Commander ends by throwing: for help and version, which are answers, and for what it could not understand. */
-async function settleCommander(error: CommanderError, { program, captured, session }: Parsed): Promise<number> {
-  const isHelp = error.code.startsWith('commander.help') || error.code === 'commander.version'
-  if (!isHelp) throw withHelpLine(error.message.replace(/^error: /, ''), program)
-  // No command at all is a question, not a mistake; help for a command that does not exist is one.
-  const asked = captured.err === '' || program.args.length === 0
-  await (asked ? session.out : session.notices).write(captured.out + captured.err)
-  return asked ? EXIT.done : EXIT.usage
 }
 
 function withHelpLine(message: string, program: Command, see?: string): UsageError {
@@ -80,8 +71,8 @@ function withHelpLine(message: string, program: Command, see?: string): UsageErr
   return new UsageError(`${message}\nSee: quartermaster ${words === undefined ? '' : `${words} `}--help`)
 }
 
-async function settle(error: unknown, session: Session): Promise<number> {
-  if (error instanceof ClosedPipe) return closedQuietly(error)
+async function reportError(error: unknown, session: Session): Promise<number> {
+  if (error instanceof ClosedPipe) return exitOfClosedPipe(error)
   if (session.json) {
     const body = error instanceof UsageError ? new AppError('INPUT_INVALID', error.message) : toAppError(error)
     await session.printJson({ error: body.toJSON() })
@@ -101,8 +92,8 @@ function textOf(error: unknown, session: Session): string {
   return errorText(known, hints, { paint: notices.paint, width: notices.width, now: host.clock.now(), from, hasToken })
 }
 
-/** The reader has what it wanted, as in `quartermaster tools | head -1`. */
-function closedQuietly(error: unknown): number {
+/** The reader has all it wanted, as in `quartermaster tools | head -1`. */
+function exitOfClosedPipe(error: unknown): number {
   if (error instanceof ClosedPipe) return EXIT.done
   throw error
 }

@@ -30,21 +30,21 @@ export interface Hints {
   name?: string | undefined
   upstream?: string | undefined
   operation?: string | undefined
-  /** It is about what the operation asks a person. */
+  /** The command is about the approval of the operation. */
   isApproval?: boolean | undefined
-  /** It is about what of the upstream waits for a person. */
+  /** The command is about the review of the upstream. */
   isReview?: boolean | undefined
   /** The command that lists what was named. */
   listing?: readonly string[] | undefined
   /** What would give the agent the tool. */
   grant?: { readonly capability: string; readonly tools?: readonly string[] } | undefined
-  /** It cannot be given: it comes by itself. */
+  /** The tool cannot be granted: it comes with others. */
   comesAlong?: boolean | undefined
   /** The agent's file has problems, and so it has no tools at all. */
   isAgentBroken?: boolean | undefined
 }
 
-/** One run of one command: its outputs, and the way to `Control`. */
+/** One run of one command: its outputs, and its connection to `Control`. */
 export interface Session {
   readonly host: CliHost
   readonly options: GlobalOptions
@@ -52,69 +52,48 @@ export interface Session {
   readonly line: readonly string[]
   /** Whether a program reads the answer. */
   readonly json: boolean
-  /** Results. */
+  /** Results, to standard output. */
   readonly out: Printer
-  /** Everything else. */
+  /** Everything else, to standard error. */
   readonly notices: Printer
   hints: Hints
-  /** Where a person wants a new project, when that is not here. */
+  /** The folder for a new project, when that is not the current one. */
   newProject: string | undefined
   /** Who answers: an `up`, or this very process; known once connected. */
   from: OpenedControl['from'] | undefined
-  /** Whether a token in the environment says who speaks, and not the data folder. */
+  /** Whether the caller is the agent or person of a token in the environment, and not the owner of the data folder. */
   readonly hasToken: boolean
   printJson(value: unknown): Promise<void>
   /** Opens `Control` for as long as `use` runs, as the owner of the data folder. */
   connect<T>(use: (control: Control) => Promise<T>): Promise<T>
-  /**
-   * Opens what persons have of `Control`: as the person whose token is in the environment, and where there is none as the
-   * owner of the data folder.
-   */
+  /** Opens it as the person whose token is in the environment; without one as the owner. */
   connectAsPerson<T>(use: (control: PersonControl) => Promise<T>): Promise<T>
-  /**
-   * Opens what agents have of `Control`: as the agent whose token is in the environment, and where there is none as the owner,
-   * who asks for whom he likes and is handed all of it.
-   */
+  /** Opens it as the agent whose token is in the environment; without one as the owner, who is given all of `Control` too. */
   connectAsAgent<T>(use: (control: AgentControl, owner: Control | undefined) => Promise<T>): Promise<T>
-  /** Runs something that may take long: Ctrl-C ends the wait, and after a second a line tells that it goes on. */
+  /** Runs something that may take long: Ctrl-C ends the wait, and after a second a progress line is shown. */
   attend<T>(label: string, run: (options: Attending) => Promise<T>): Promise<T>
-  /** Waits for something until Ctrl-C, and says nothing. */
+  /** Waits for something until Ctrl-C, without a progress line. */
   untilAborted<T>(work: Promise<T>): Promise<T>
 }
 
-/** What something that may take long is given. */
+/** The options of something that may take long. */
 export interface Attending extends ControlOptions {
   /** Clears the progress line while something else uses the terminal. */
   aside<T>(work: () => Promise<T>): Promise<T>
 }
 
-/** Closing gives up on its own after a time and records what was reported. Beyond this limit it is not waited for. */
+/** Closing has a time limit of its own, after which it records what was reported. Beyond this one it is not waited for. */
 const CLOSE_WITHIN_MS = 10_000
 
-/** The same for a connection that is still being opened when the command is cancelled: a person waits for nothing then. */
+/** The same for a connection that is still being opened when the command is cancelled: the person wants to leave. */
 const OPEN_WITHIN_MS = 2_000
 
 export function createSession(host: CliHost, options: GlobalOptions, line: readonly string[] = []): Session {
-  const looks = { env: host.io.env, color: options.color !== false }
+  const style = { env: host.io.env, color: options.color !== false }
   const json = options.json === true
-  const place = defined({ config: options.config, data: options.data })
-  const out = createPrinter(host.io.stdout, looks)
-  const notices = createNoticePrinter(host.io.stderr, looks)
-  const attend: Session['attend'] = async (label, run) => {
-    const line = createProgressLine({ printer: notices, clock: host.clock, label, lines: !json })
-    let awaited: readonly string[] = []
-    const onAwaiting = (names: readonly string[]) => void (awaited = names)
-    const aside: Attending['aside'] = async work => {
-      const goOn = line.pause()
-      return await work().finally(goOn)
-    }
-    try {
-      const options = { signal: host.signal, onProgress: line.update, onAwaiting, aside }
-      return await untilAborted(host.signal, run(options), () => cancelled(awaited))
-    } finally {
-      line.stop()
-    }
-  }
+  const project = defined({ config: options.config, data: options.data })
+  const out = createPrinter(host.io.stdout, style)
+  const notices = createNoticePrinter(host.io.stderr, style)
   const session: Session = {
     host,
     options,
@@ -126,27 +105,57 @@ export function createSession(host: CliHost, options: GlobalOptions, line: reado
     newProject: undefined,
     from: undefined,
     printJson: value => out.write(`${toJsonText(value, { pretty: out.isTerminal })}\n`),
-    attend,
+    async attend(label, run) {
+      const line = createProgressLine({ printer: notices, clock: host.clock, label, lines: !json })
+      let awaited: readonly string[] = []
+      const running = run({
+        signal: host.signal,
+        onProgress: line.update,
+        onAwaiting: names => void (awaited = names),
+        aside: work => {
+          const resume = line.pause()
+          return work().finally(resume)
+        },
+      })
+      try {
+        return await untilAborted(host.signal, running, () => cancelled(awaited))
+      } finally {
+        line.stop()
+      }
+    },
     untilAborted: work => untilAborted(host.signal, work),
     hasToken: host.io.env.QUARTERMASTER_TOKEN !== undefined,
     async connect(use) {
-      // The program has said so before; here nothing gets around it.
+      // The program has refused this already; here nothing gets around it.
       if (session.hasToken) throw ownersAlone('This')
-      return await through(host.openControl({ ...place, ...defined({ newProject: session.newProject }) }), use)
+      return await useControl(host.openControl({ ...project, ...defined({ newProject: session.newProject }) }), use)
     },
     async connectAsPerson(use) {
       const person = tokenIn(host.io.env, options.url)
-      return await through(person ? host.openPersonControl({ ...place, ...person }) : host.openControl(place), use)
+      return await useControl(
+        person ? host.openPersonControl({ ...project, ...person }) : host.openControl(project),
+        use,
+      )
     },
     async connectAsAgent(use) {
       const agent = tokenIn(host.io.env, options.url)
-      if (agent) return await through(host.openAgentControl({ ...place, ...agent }), own => use(own, undefined))
-      return await through(host.openControl(place), control => use(asAgent(control), control))
+      if (agent) return await useControl(host.openAgentControl({ ...project, ...agent }), own => use(own, undefined))
+      return await useControl(host.openControl(project), control => use(asAgent(control), control))
     },
   }
 
-  async function through<C, T>(opening: Promise<OpenedControl<C>>, use: (control: C) => Promise<T>): Promise<T> {
-    const opened = await attend('Starting', () => opening).catch(error => abandon(host, opening, error))
+  async function useControl<C, T>(opening: Promise<OpenedControl<C>>, use: (control: C) => Promise<T>): Promise<T> {
+    const opened = await session
+      .attend('Starting', () => opening)
+      .catch(async error => {
+        // The connection may still open after Ctrl-C, and is closed then.
+        await within(
+          host,
+          OPEN_WITHIN_MS,
+          opening.then(late => late.close()),
+        )
+        throw error
+      })
     session.from = opened.from
     try {
       return await use(opened.control)
@@ -157,30 +166,25 @@ export function createSession(host: CliHost, options: GlobalOptions, line: reado
   return session
 }
 
-/** The owner says of whom a prompt is. */
+/** The owner names the agent whose prompt is meant. */
 function asAgent(control: Control): AgentControl {
   return { ...control, prompt: ({ agent = '', ...more }, options) => control.prompt({ agent, ...more }, options) }
 }
 
-/** Waits for something to end, but not for ever and whatever its end is. */
+/** Waits for something to end, but no longer than this, and whether it fails or not. */
 export async function within(host: CliHost, ms: number, work: Promise<unknown>): Promise<void> {
-  const { promise, cancel } = timer(host, ms)
+  let cancel: () => void = () => {}
+  const timer = new Promise<void>(resolve => {
+    cancel = host.clock.after(ms, resolve)
+  })
   // The answer is out already; a failure to clean up behind it changes nothing the caller could act on.
-  await Promise.race([work.catch(() => undefined), promise])
+  await Promise.race([work.catch(() => undefined), timer])
   cancel()
 }
 
-function timer(host: CliHost, ms: number): { promise: Promise<void>; cancel: () => void } {
-  let cancel: () => void = () => {}
-  const promise = new Promise<void>(resolve => {
-    cancel = host.clock.after(ms, resolve)
-  })
-  return { promise, cancel }
-}
-
-function untilAborted<T>(signal: AbortSignal, work: Promise<T>, why = () => cancelled([])): Promise<T> {
+function untilAborted<T>(signal: AbortSignal, work: Promise<T>, toError = () => cancelled([])): Promise<T> {
   return new Promise((resolve, reject) => {
-    const abort = () => reject(why())
+    const abort = () => reject(toError())
     if (signal.aborted) abort()
     signal.addEventListener('abort', abort, { once: true })
     work.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort))
@@ -195,45 +199,30 @@ function cancelled(awaited: readonly string[]): AppError {
   return new AppError('CANCELLED', message, { details: { awaited: [...awaited] } })
 }
 
-/** After giving up on opening, closes the connection if it still opens soon. */
-async function abandon(host: CliHost, opening: Promise<OpenedControl<unknown>>, error: unknown): Promise<never> {
-  await within(
-    host,
-    OPEN_WITHIN_MS,
-    opening.then(opened => opened.close()),
-  )
-  throw error
-}
-
 type Environment = CliHost['io']['env']
 
 /** Commands that an agent has with its token, by their words. */
-const OF_AGENTS: ReadonlySet<string> = new Set(['do', 'call', 'tools', 'prompt', 'docs'])
+const AGENT_COMMANDS: ReadonlySet<string> = new Set(['do', 'call', 'tools', 'prompt', 'docs'])
 
-/** Commands that a person has with theirs, with all below them. */
-const OF_PERSONS: ReadonlySet<string> = new Set(['approvals', 'grants'])
+/** Commands that a person has with theirs, with all subcommands. */
+const PERSON_COMMANDS: ReadonlySet<string> = new Set(['approvals', 'grants'])
 
-/** Commands that act for no caller: a script for the shell, and what it asks. */
-const WITHOUT_CALLER: ReadonlySet<string> = new Set(['completion', '__complete'])
+/** Commands that act for no caller: the completion script, and what it calls. */
+const COMMANDS_WITHOUT_CALLER: ReadonlySet<string> = new Set(['completion', '__complete'])
 
 /** Options of a call that only the owner of the data folder may give. */
-const OF_THE_OWNER = { agent: '--agent', timeout: '--timeout', evenIfDisabled: '--even-if-disabled' } as const
+const OWNER_OPTIONS = { agent: '--agent', timeout: '--timeout', evenIfDisabled: '--even-if-disabled' } as const
 
-/**
- * The caller that the environment names. An empty token, or an address without one, is a mistake and must not act as the
- * owner.
- */
+/** The caller that the environment names. An empty token, or an address without one, must not act as the owner. */
 function tokenIn(env: Environment, given: string | undefined): { token: string; url?: string } | undefined {
   const { QUARTERMASTER_TOKEN: token, QUARTERMASTER_URL: fromEnv } = env
   const url = given ?? fromEnv
   if (token !== undefined && token.trim() !== '') return defined({ token: token.trim(), url })
   if (token !== undefined)
     throw new UsageError('QUARTERMASTER_TOKEN is empty. Put a token of yours into it, or unset it to act as the owner.')
-  if (url !== undefined)
-    throw new UsageError(
-      `${given === undefined ? 'QUARTERMASTER_URL' : '--url'} needs a token of yours in QUARTERMASTER_TOKEN.`,
-    )
-  return undefined
+  if (url === undefined) return undefined
+  const name = given === undefined ? 'QUARTERMASTER_URL' : '--url'
+  throw new UsageError(`${name} needs a token of yours in QUARTERMASTER_TOKEN.`)
 }
 
 /** Refuses commands of the owner when a token names another caller, before anything is opened. */
@@ -242,10 +231,10 @@ export function refuseOwners(command: Command, env: Environment): void {
   tokenIn(env, undefined)
   const words = wordsOf(command)
   const [first = ''] = words
-  if (OF_PERSONS.has(first) || WITHOUT_CALLER.has(first)) return
+  if (PERSON_COMMANDS.has(first) || COMMANDS_WITHOUT_CALLER.has(first)) return
   const line = words.join(' ')
-  if (!OF_AGENTS.has(line)) throw ownersAlone(`"quartermaster ${line}"`)
-  for (const [name, flag] of Object.entries(OF_THE_OWNER))
+  if (!AGENT_COMMANDS.has(line)) throw ownersAlone(`"quartermaster ${line}"`)
+  for (const [name, flag] of Object.entries(OWNER_OPTIONS))
     if (command.getOptionValueSource(name) === 'cli') throw ownersAlone(flag)
 }
 

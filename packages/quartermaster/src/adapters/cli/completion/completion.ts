@@ -1,33 +1,32 @@
-import { Argument, type Command } from 'commander'
-import { addExamples, type Register } from '../command.ts'
-import { EXIT } from '../errors.ts'
+import type { Command } from 'commander'
+import { command, printAnswer, type Register } from '../command.ts'
 import { escapeLine } from '../output/escape.ts'
 import { createSession, type Session } from '../session.ts'
 import { type Candidate, createLookup, findCandidates, pathsAlone } from './candidates.ts'
-import { findPlace, GrowingCommand } from './command-line.ts'
+import { DynamicCommand, findCursor } from './command-line.ts'
 
-export const registerCompletion: Register = (program, act) => {
-  const command = program
-    .command('completion')
-    .description('Print the script that makes a shell complete commands, options and names.')
-    .addArgument(new Argument('<SHELL>', 'the shell').choices(SHELLS))
-    .action((shell: Shell) =>
-      act(async session => {
-        const script = completionScript(shell)
-        await (session.json ? session.printJson({ shell, script }) : session.out.write(script))
-        return EXIT.done
-      }),
-    )
-  addExamples(command, [
+/** The shells we can complete in. */
+export const SHELLS = ['bash', 'zsh', 'fish'] as const
+type Shell = (typeof SHELLS)[number]
+
+export const registerCompletion = command<{ shell: Shell }>({
+  name: 'completion',
+  description: 'Print the script that makes a shell complete commands, options and names.',
+  arguments: [['<SHELL>', 'the shell', 'shell', SHELLS]],
+  examples: [
     ['source <(quartermaster completion bash)', 'complete in this bash; put it in ~/.bashrc to keep it'],
     ['quartermaster completion fish > ~/.config/fish/completions/quartermaster.fish', 'complete in fish from now on'],
-  ])
-}
+  ],
+  run: (session, { shell }) => {
+    const script = completionScript(shell)
+    return printAnswer(session, { shell, script }, { text: script })
+  },
+})
 
 /** A shell that hangs at a Tab is worse than one that does not complete. */
 const ANSWER_WITHIN_MS = 1_000
 
-/** `__complete -- WORDS…`: what the scripts of `completion` ask. The last word is the one under the cursor. */
+/** `__complete -- WORDS…`: called by the scripts of `completion`. The last word is the one under the cursor. */
 export const registerComplete: Register = (program, act) => {
   program
     .command('__complete', { hidden: true })
@@ -37,32 +36,32 @@ export const registerComplete: Register = (program, act) => {
 
 async function complete(session: Session, program: Command, words: readonly string[]): Promise<number> {
   const candidates =
-    (await inTime(session, answer(session, program, words))) ??
+    (await inTime(session, candidatesFor(session, program, words))) ??
     // No answer in time: what the program knows without a server can still be completed.
-    (await findCandidates(findPlace(program, words), pathsAlone))
+    (await findCandidates(findCursor(program, words), pathsAlone))
   await session.out.write(candidates.filter(isVisible).map(line).join(''))
-  return EXIT.done
+  return 0
 }
 
-async function answer(session: Session, program: Command, words: readonly string[]): Promise<Candidate[]> {
-  const place = findPlace(program, words)
-  const { command, config, data, agent, given } = place
-  // A progress line at a Tab would only disturb, so this goes around the one of `attend`.
+async function candidatesFor(session: Session, program: Command, words: readonly string[]): Promise<Candidate[]> {
+  const cursor = findCursor(program, words)
+  const { command, config, data, agent, given } = cursor
+  // A progress line at a Tab would only disturb, and a session for JSON has none.
   const { connectAsAgent: connect } = createSession(session.host, { config, data, json: true })
-  if (!(command instanceof GrowingCommand)) return await findCandidates(place, createLookup(connect))
-  await connect(control => command.grow(command, control, { words, agent, given }))
-  return await findCandidates(findPlace(program, words), createLookup(connect))
+  if (!(command instanceof DynamicCommand)) return await findCandidates(cursor, createLookup(connect))
+  await connect(control => command.addSubcommands(command, control, { words, agent, given }))
+  return await findCandidates(findCursor(program, words), createLookup(connect))
 }
 
 function inTime<T>(session: Session, work: Promise<T>): Promise<T | undefined> {
   return new Promise(resolve => {
     const cancel = session.host.clock.after(ANSWER_WITHIN_MS, () => resolve(undefined))
-    // An error is reported when the command runs; here there is no one to read it.
+    // The command reports an error when it runs; a completion cannot show one.
     work.then(resolve, () => resolve(undefined)).finally(cancel)
   })
 }
 
-/** A shell shows what it offers, and a value of a server that could steer the terminal is not offered. */
+/** Names come from servers. One that could steer the terminal is not completed. */
 function isVisible({ value }: Candidate): boolean {
   return escapeLine(value) === value
 }
@@ -71,17 +70,13 @@ function line({ value, about }: Candidate): string {
   return about ? `${value}\t${escapeLine(about)}\n` : `${value}\n`
 }
 
-/** The shells we can complete in. */
-export const SHELLS = ['bash', 'zsh', 'fish'] as const
-type Shell = (typeof SHELLS)[number]
-
 /** What a shell must run so that it completes `quartermaster`. It asks us for every word, so it never goes stale. */
 export function completionScript(shell: Shell): string {
   return SCRIPTS[shell]
 }
 
-// Bash breaks words at `=` and `:`, so the line is split again at blanks, and what bash holds to be typed already is taken
-// off the answers. Nothing newer than bash 3.2 is needed, which macOS ships: it has no compopt, and does without.
+// Bash breaks words at `=` and `:`, so the line is split again at blanks, and the part before the last break is taken off
+// the answers. It needs nothing newer than bash 3.2, which macOS ships and which has no compopt.
 const bash = `# bash completion for quartermaster
 # Put this in ~/.bashrc:  source <(quartermaster completion bash)
 _quartermaster() {

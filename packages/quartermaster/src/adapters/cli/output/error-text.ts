@@ -11,58 +11,49 @@ import {
   TravellingResult,
 } from '../../../contracts/index.ts'
 import { upstreamBehind } from '../../../core/kernel/index.ts'
-import type { Hints, Session } from '../session.ts'
+import type { Hints } from '../session.ts'
 import { shellWord } from './escape.ts'
-import { count, paragraph } from './layout.ts'
+import { count, paragraph, unwrapped } from './layout.ts'
 import type { Frame } from './printer.ts'
-import { isSwitchedOff, type Look, missingBlock, problemBlock } from './problem-text.ts'
+import { type Answered, isSwitchedOff, missingBlock, problemBlocks } from './problem-text.ts'
 import { resultText, saidText, shownHead } from './result-text.ts'
 
 /** An error for people: what happened, what they need to know about it, and the next step. */
-export function errorText(error: AppError, hints: Hints, frame: Frame & Look & { hasToken: boolean }): string {
-  const { paint } = frame
-  const next = frame.hasToken ? stepWithToken(error, hints, frame) : nextStep(error, hints, frame)
+export function errorText(error: AppError, hints: Hints, frame: Frame & Answered & { hasToken: boolean }): string {
+  const { paint, width, from, hasToken } = frame
+  const next = hasToken ? nextStepWithToken(error, hints, from) : NEXT_STEPS[error.code]?.(hints, error, from)
+  const narrow = { width: width === undefined ? undefined : Math.max(20, width - 7) }
   return [
-    `${paint.red('Error:')} ${paragraph(headline(error, frame), { ...frame, width: narrower(frame.width, 7) }, '       ').slice(7)}`,
+    `${paint.red('Error:')} ${paragraph(headline(error, frame), narrow, '       ').slice(7)}`,
     ...detailBlocks(error, frame),
-    next === undefined
-      ? ''
-      : `${paint.bold('Next:')} ${paragraph(next, { ...frame, width: undefined }, '      ').slice(6)}`,
+    next === undefined ? '' : `${paint.bold('Next:')} ${unwrapped(next, '      ').slice(6)}`,
     paint.dim(`(${error.code})`),
     '\n',
   ].join('')
 }
 
-/** The message, shortened where it is told again below, in words that suit a terminal. */
+/** The message, without what the details below say with their places. */
 function headline(error: AppError, { hasToken }: { hasToken: boolean }): string {
   const { code, message, details } = error
-  // With an invalid token the owner's command that makes one is of no use.
+  // The owner's command that makes a token is of no use to another caller.
   if (code === 'TOKEN_INVALID' && hasToken) return message.replace(/ Make one: .*$/, '')
   const tool = toolOf(error)
   if (code === 'TOOL_DISABLED' && tool && details?.missing) return `"${tool}" is disabled.`
   if (code === 'CONSENT_REQUIRED' && tool && details?.operations) return `"${tool}" needs a person's consent.`
   const problems = detail(error, 'problems')
-  return problems.length === 0 ? message : withoutProblems(message, problems)
-}
-
-/** What a message says beside its problems, which are told below with their places. */
-function withoutProblems(message: string, problems: readonly Problem[]): string {
-  const told = problems.flatMap(problem => `${problem.message}\n${problem.fix ?? ''}`.split('\n')).filter(Boolean)
-  const rest = message.split('\n').filter(line => !told.some(text => line.includes(text)))
+  if (problems.length === 0) return message
+  const shown = problems.flatMap(problem => `${problem.message}\n${problem.fix ?? ''}`.split('\n')).filter(Boolean)
+  const rest = message.split('\n').filter(line => !shown.some(text => line.includes(text)))
   return rest.join('\n').trim() || `${count(problems.length, 'problem')}:`
 }
 
-function narrower(width: number | undefined, by: number): number | undefined {
-  return width === undefined ? undefined : Math.max(20, width - by)
-}
-
-function detailBlocks(error: AppError, frame: Frame & Look): string[] {
+function detailBlocks(error: AppError, frame: Frame & Answered): string[] {
   return [
     ...detail(error, 'missing').map(missing => missingBlock(missing, frame, frame)),
     ...detail(error, 'issues')
       .filter(issue => !error.message.includes(issue.message))
       .map(issue => paragraph(`${issue.path.join('.') || 'input'}: ${issue.message}`, frame, '  ')),
-    ...detail(error, 'problems').map(problem => problemBlock(problem, frame)),
+    problemBlocks(detail(error, 'problems'), frame),
     ...detail(error, 'operations').map(({ name, weight, reason }) =>
       paragraph(`${name} (${weight}): ${reason}`, frame, '  '),
     ),
@@ -74,71 +65,62 @@ function saidBlock(error: AppError, frame: Frame): string[] {
   const content = detail(error, 'content')
   if (content.length === 0) return []
   const { text, cutAt } = shownHead(resultText({ content }), { isTerminal: frame.width !== undefined })
-  return [saidText(text, frame), ...(cutAt === undefined ? [] : [paragraph(saidCut(error, cutAt), frame)])]
-}
-
-/** One that is on record is not called again to be read. */
-function saidCut({ details }: AppError, cutAt: string): string {
-  const id = details?.operationId
+  if (cutAt === undefined) return [saidText(text, frame)]
+  const id = error.details?.operationId
+  // A recorded call is not made again only to read its result.
   const all =
     typeof id === 'string' ? `quartermaster operations show ${id} --json` : 'the same with --json, or 2> into a file'
-  return `What it said is cut at ${cutAt}. To see all of it: ${all}.`
+  return [saidText(text, frame), paragraph(`What it said is cut at ${cutAt}. To see all of it: ${all}.`, frame)]
 }
 
 /** What a person can do about an error, as lines to copy where there are any. */
-function nextStep(error: AppError, hints: Hints, asked: Asked): string | undefined {
-  return NEXT_STEPS[error.code]?.(hints, error, asked)
-}
-
-/** Who answered. */
-type Asked = Pick<Look, 'from'>
-type Step = (hints: Hints, error: AppError, asked: Asked) => string | undefined
+type Step = (hints: Hints, error: AppError, from: Answered['from']) => string | undefined
 
 const NEXT_STEPS: { readonly [K in ErrorCode]?: Step } = {
   TOOL_NOT_FOUND: findTool,
   TOOL_DISABLED: enableTool,
   INPUT_INVALID: ({ tool }) => (tool ? `See what it takes: ${command('tools', tool)}` : undefined),
   CONSENT_REQUIRED: allow,
-  DEADLINE_EXCEEDED: giveMoreTime,
-  DEPENDENCY_UNAVAILABLE: seeWhatIsDown,
+  DEADLINE_EXCEEDED: (_, { details }) =>
+    details?.runLimitMs === undefined
+      ? 'Give it more time: add --timeout 2m'
+      : 'That is its own limit. Give it more as "timeoutMs" where it is defined: for a tool of an MCP server in its entry of mcpServers.',
+  DEPENDENCY_UNAVAILABLE: findWhatIsDown,
   DEPENDENCY_UNKNOWN: () => `See all dependencies: ${command('status')}`,
-  OUTCOME_UNKNOWN: lookFirst,
+  OUTCOME_UNKNOWN: checkFirst,
   AGENT_NOT_FOUND: ({ agent = 'NAME', capability = 'CAPABILITY' }) =>
     `See all agents: ${command('agents')}, or make it: ${command('grant', agent, capability, '--create')}`,
   AGENT_INVALID: fixAgent,
   CAPABILITY_UNKNOWN: () => `See all capabilities: ${command('capabilities')}`,
   CONFIG_INVALID: () => `See everything that is wrong: ${command('doctor')}`,
   DEFINITION_INVALID: () => `See everything that is wrong: ${command('doctor')}`,
-  NAME_UNKNOWN: seeNames,
-  NAME_AMBIGUOUS: (hints, error) => lookAgain(hints) ?? sayWhich(hints, error),
-  EDIT_CONFLICT: hints => lookAgain(hints) ?? 'Run the command again.',
-  STORE_LOCKED: waitOrShare,
+  NAME_UNKNOWN: listNames,
+  NAME_AMBIGUOUS: (hints, error) => reviewAgain(hints) ?? sayWhich(hints, error),
+  EDIT_CONFLICT: hints => reviewAgain(hints) ?? 'Run the command again.',
+  STORE_LOCKED: (_, { details }) =>
+    details?.url === undefined
+      ? // A process that does not say where it listens is most often another command.
+        `Run it again when the other one is done. An up serves any number of commands at once: ${command('up')}`
+      : 'Another process owns the data folder. Stop it, or name another folder with --data.',
   INTERNAL: () => `Look for a cause: ${command('doctor')}`,
 }
 
-function giveMoreTime(_: Hints, { details }: AppError): string {
-  if (details?.runLimitMs === undefined) return 'Give it more time: add --timeout 2m'
-  return 'That is its own limit. Give it more as "timeoutMs" where it is defined: for a tool of an MCP server in its entry of mcpServers.'
-}
-
 /**
- * A connection of one agent's own is shown with its upstream, by the process that keeps it; a shared one is in the status. Where
- * no process keeps a server, the status knows nothing of the failure, and only another try tells. A busy server needs no
- * fix.
+ * The process that keeps an upstream knows its state, and shows a connection of one agent alone with it. Without such a process
+ * only another attempt tells. A busy server (`retryAfterMs`) needs no fix.
  */
-function seeWhatIsDown(
+function findWhatIsDown(
   { tool }: Hints,
   { details: { upstream, agent, dependency, retryAfterMs, url } = {} }: AppError,
-  { from }: Asked,
+  from: Answered['from'],
 ): string | undefined {
-  // It is the `up` itself, and the message says how to have it back.
+  // The `up` itself is down, and the message says what to do.
   if (url !== undefined) return undefined
   const isKept = from === 'up'
-  if (typeof upstream === 'string' && typeof agent === 'string') {
+  if (typeof upstream === 'string' && typeof agent === 'string')
     return isKept
       ? `See how it stands: ${command('upstreams', 'show', upstream)}`
       : 'Fix what is said here, then call it again.'
-  }
   const server = typeof dependency === 'string' ? upstreamBehind(dependency) : undefined
   if (server !== undefined && !isKept && retryAfterMs === undefined)
     return `Fix what is said here, then try it: ${command('upstreams', 'restart', server)}`
@@ -146,25 +128,18 @@ function seeWhatIsDown(
   return tool === undefined ? look : `${look}, then: ${command('recheck', `tool:${tool}`)}`
 }
 
-/** A process that does not say where it listens is most often another command. */
-function waitOrShare(_: Hints, { details }: AppError): string {
-  if (details?.url !== undefined)
-    return 'Another process owns the data folder. Stop it, or name another folder with --data.'
-  return `Run it again when the other one is done. An up serves any number of commands at once: ${command('up')}`
-}
-
-function lookFirst(_: Hints, { details }: AppError): string {
+function checkFirst(_: Hints, { details }: AppError): string {
   const first = 'It may have happened. Look at what it changes before you run it again'
   const id = details?.operationId
   return typeof id === 'string' ? `${first}: ${command('operations', 'show', id)}` : `${first}.`
 }
 
-function seeNames(hints: Hints): string {
+function listNames(hints: Hints): string {
   if (hints.isApproval) return `See what waits for you: ${command('approvals')}`
   if (hints.operation !== undefined) return `See all operations: ${command('operations', 'list')}`
   if (hints.listing !== undefined) return `See all of them: ${command(...hints.listing)}`
   if (hints.upstream === undefined) return `See what there is: ${command('status')} and ${command('tools')}`
-  return lookAgain(hints) ?? `See all upstreams: ${command('upstreams')}`
+  return reviewAgain(hints) ?? `See all upstreams: ${command('upstreams')}`
 }
 
 function findTool(hints: Hints): string {
@@ -177,7 +152,7 @@ function findTool(hints: Hints): string {
   return `Give it: ${command('grant', agent, grant.capability, ...only)}`
 }
 
-/** What brings a tool along beside the gateway view. */
+/** What a tool comes with, besides the gateway view. */
 const COMES_WITH: Readonly<Record<string, string>> = {
   [TOLD_TOOLS.docs]: "a page of the project's own in knowledge/, or with ",
   [TOLD_TOOLS.status]: 'a tool whose calls may have to wait, or with ',
@@ -187,17 +162,16 @@ function fixAgent({ agent = 'NAME' }: Hints): string {
   return `See what is wrong with its file: ${command('agents', 'check', agent)}`
 }
 
-/** With its kind before the name, because a capability or a dependency often has the same one. */
 function enableTool({ tool: called = 'NAME' }: Hints, error: AppError): string | undefined {
   const tool = toolOf(error) ?? called
   const missing = detail(error, 'missing')
-  // Held back: its reason says where to look, and nothing that is probed would bring it back.
+  // The tool is held back: its reason says where to look, and a recheck would not bring it back.
   if (missing.length === 0) return undefined
-  const step =
-    missing.length > 0 && missing.every(isSwitchedOff)
-      ? 'Switch on what is switched off, then call it again.'
-      : `Fix what is missing, then: ${command('recheck', `tool:${tool}`, '--force')}`
-  // The options count for the tool that is called, not for those it calls.
+  // With its kind before the name, because a capability or a dependency often has the same name.
+  const step = missing.every(isSwitchedOff)
+    ? 'Switch on what is switched off, then call it again.'
+    : `Fix what is missing, then: ${command('recheck', `tool:${tool}`, '--force')}`
+  // The options apply to the tool that is called, not to those it calls.
   const others = 'Or have it run later: add --when-disabled wait\nOr run it anyway: add --even-if-disabled'
   return tool === called ? `${step}\n${others}` : step
 }
@@ -212,15 +186,13 @@ function allow({ agent = 'AGENT', capability = 'CAPABILITY', tool }: Hints, erro
     : `Allow it permanently: ${grant}`
 }
 
-function lookAgain({ upstream, isReview }: Hints): string | undefined {
+function reviewAgain({ upstream, isReview }: Hints): string | undefined {
   return isReview && upstream !== undefined ? `See what waits: ${command('upstreams', 'review', upstream)}` : undefined
 }
 
-const KINDS = ['tool', 'dependency', 'capability']
-
-/** Only what the message names exists. */
+/** Proposes the kinds that the message names. */
 function sayWhich({ name = 'NAME' }: Hints, { message }: AppError): string {
-  const addresses = KINDS.map(kind => `${kind}:${name}`)
+  const addresses = ['tool', 'dependency', 'capability'].map(kind => `${kind}:${name}`)
   const named = addresses.filter(address => message.includes(`"${address}"`))
   const commands = (named.length > 0 ? named : addresses).map(address => command('recheck', address))
   return `Say which: ${commands.join(', or: ')}`
@@ -230,19 +202,18 @@ function command(...words: string[]): string {
   return ['quartermaster', ...words.map(shellWord)].join(' ')
 }
 
-/** What a caller who is not the owner can do about an error: what only the owner can do is not proposed. */
-function stepWithToken(error: AppError, hints: Hints, { from }: Pick<Session, 'from'>): string | undefined {
-  if (AS_FOR_ALL.has(error.code)) return nextStep(error, hints, { from })
+/** The next step of a caller who is not the owner: only commands that they have. */
+function nextStepWithToken(error: AppError, hints: Hints, from: Answered['from']): string | undefined {
+  const { code } = error
+  if (code === 'INPUT_INVALID' || code === 'NAME_UNKNOWN' || code === 'EDIT_CONFLICT')
+    return NEXT_STEPS[code]?.(hints, error, from)
   // No server was reached at all.
-  if (error.code === 'DEPENDENCY_UNAVAILABLE' && from === undefined)
+  if (code === 'DEPENDENCY_UNAVAILABLE' && from === undefined)
     return 'If it listens elsewhere, put its address into QUARTERMASTER_URL.'
-  return STEPS[error.code]
+  return STEPS_WITH_TOKEN[code]
 }
 
-/** Those that lead to commands which everybody has who could run into them. */
-const AS_FOR_ALL: ReadonlySet<ErrorCode> = new Set(['INPUT_INVALID', 'NAME_UNKNOWN', 'EDIT_CONFLICT'])
-
-const STEPS: { readonly [K in ErrorCode]?: string } = {
+const STEPS_WITH_TOKEN: { readonly [K in ErrorCode]?: string } = {
   TOKEN_INVALID: 'Ask the owner for a valid token, and put it into QUARTERMASTER_TOKEN.',
   TOOL_NOT_FOUND: 'See what you have: quartermaster do',
   TOOL_DISABLED: 'It comes back automatically when what it needs is there.',
@@ -251,19 +222,19 @@ const STEPS: { readonly [K in ErrorCode]?: string } = {
   OUTCOME_UNKNOWN: 'It may have happened. Look at what it changes before you run it again.',
 }
 
-/** The parts of an error's details that people need. Whatever else is there is for programs. */
+/** The details of an error that people need. All others are for programs. */
 const Details = {
   missing: z.array(MissingDependency),
   issues: z.array(Issue),
   problems: z.array(Problem),
   operations: z.array(ConsentOperation),
-  /** What a tool said whose result does not fit. */
+  /** What a tool answered in a result that does not match its schema. */
   content: TravellingResult.shape.content,
 }
 
 type Details = { readonly [K in keyof typeof Details]: z.infer<(typeof Details)[K]> }
 
-/** One list of an error's details; empty when it has none, or none that we can read. */
+/** One list of an error's details; empty when it is absent or cannot be read. */
 export function detail<K extends keyof Details>(error: Pick<ErrorBody, 'details'>, key: K): Details[K] {
   const parsed = Details[key].safeParse(error.details?.[key])
   return (parsed.success ? parsed.data : []) as Details[K]

@@ -10,7 +10,7 @@ import {
 
 export { escapeLine, toVisibleJson }
 
-/** A text that a terminal cannot take for commands, and with nothing unseen in it; line breaks and tabs stay. */
+/** A text in which control and invisible characters are escapes; line breaks and tabs stay. */
 export function escapeBlock(text: string): string {
   return text
     .replace(/\r\n/g, '\n')
@@ -18,17 +18,17 @@ export function escapeBlock(text: string): string {
     .replace(UNSEEN, escapeCharacter)
 }
 
-/** Text that others wrote to be read: escaped, and with no gap that pushes the rest off the screen. */
+/** Text that others wrote: escaped, and without gaps that push the rest off the screen. */
 export function escapeProse(text: string): string {
   return withoutGaps(escapeBlock(text))
 }
 
-/** Runs of spaces that would push the rest of a line off the screen become a note. Fewer may be indentation. */
+/** Replaces runs of spaces that push the rest of a line off the screen by a note. Shorter ones may be indentation. */
 export function withoutGaps(text: string): string {
   return text.replace(/\p{Zs}{40,}/gu, inWords)
 }
 
-/** The same inside of JSON: what stands at the beginning of a line is its own indentation. */
+/** The same for JSON, whose indentation stays. */
 export function withoutGapsInJson(json: string): string {
   return json.replace(/(?<=\S)\p{Zs}{40,}/gu, inWords)
 }
@@ -37,13 +37,10 @@ function inWords(spaces: string): string {
   return `[${spaces.length} spaces]`
 }
 
-/** Everything that is there and cannot be seen, plain spaces and line breaks excepted. */
+/** Invisible characters, except plain spaces and line breaks. */
 const HIDDEN = /(?![ \n])[\p{C}\p{Z}\p{Default_Ignorable_Code_Point}\u2800]/gu
 
-/**
- * Text whose author may want to hide something: what cannot be seen is an escape, and what would push the rest off the
- * screen is told in words.
- */
+/** Text whose author may want to hide something: invisible characters are escapes, and long gaps are notes. */
 export function escapeHidden(text: string): string {
   return text
     .replace(/\r\n/g, '\n')
@@ -52,12 +49,12 @@ export function escapeHidden(text: string): string {
     .replace(/\n{4,}/g, breaks => `\n[${breaks.length} line breaks]\n`)
 }
 
-/** JSON in which everything that cannot be seen is an escape. It still parses to the same value. */
+/** JSON in which every invisible character is an escape. It still parses to the same value. */
 export function toVisibleJsonText(value: unknown, options: { pretty: boolean }): string {
   return withoutHidden(toJsonText(value, options))
 }
 
-/** JSON whose text holds nothing a terminal could act on and nothing unseen. It still parses to the same value. */
+/** JSON in which every control character is an escape. It still parses to the same value. */
 export function toJsonText(value: unknown, options: { pretty: boolean }): string {
   return toSafeJson(JSON.stringify(value, null, options.pretty ? 2 : 0) ?? 'null')
 }
@@ -67,22 +64,22 @@ export function shellWord(text: string): string {
   return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`
 }
 
-/** The same with everything that cannot be seen as an escape, as bash and zsh read it. */
+/** The same with invisible characters as escapes that bash and zsh read. */
 export function visibleWord(text: string): string {
   if (!text.match(HIDDEN_IN_WORD)) return shellWord(text)
-  return `$'${text.replace(/[\\']/g, '\\$&').replace(HIDDEN_IN_WORD, toEscape)}'`
+  return `$'${text.replace(/[\\']/g, '\\$&').replace(HIDDEN_IN_WORD, shellEscape)}'`
 }
 
-/** Line breaks too: a word stays on its line. */
+/** Includes line breaks: a word stays on its line. */
 const HIDDEN_IN_WORD = /(?! )[\p{C}\p{Z}\p{Default_Ignorable_Code_Point}\u2800]/gu
 
-function toEscape(character: string): string {
+function shellEscape(character: string): string {
   if (character === '\n') return '\\n'
   const code = character.codePointAt(0) ?? 0
   return code > 0xffff ? `\\U${code.toString(16).padStart(8, '0')}` : `\\u${code.toString(16).padStart(4, '0')}`
 }
 
-/** The lines of quoted text, each behind a bar. */
+/** The lines of quoted text, each after a bar. */
 export function barred(text: string): string[] {
   return text.split(/\r\n|[\n\r\u2028\u2029]/).map(line => `| ${line}`)
 }

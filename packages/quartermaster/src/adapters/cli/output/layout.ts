@@ -2,13 +2,18 @@ import { escapeLine, escapeProse, withoutGaps } from './escape.ts'
 import type { Frame, Style } from './printer.ts'
 
 /** A paragraph, indented and broken to the frame. Escaped. */
-export function paragraph(text: string, { width }: Frame, indent = ''): string {
+export function paragraph(text: string, { width }: Pick<Frame, 'width'>, indent = ''): string {
   const block = escapeProse(text).replace(/\n+$/, '')
   const lines = width === undefined ? block.split('\n') : wrap(block, width - displayWidth(indent))
   return `${lines.map(line => (line === '' ? '' : indent + line)).join('\n')}\n`
 }
 
-/** Names with their values beside them, aligned. Escaped; a value that is absent leaves its line out. */
+/** The same without wrapping, for texts that a person copies lines from. */
+export function unwrapped(text: string, indent = ''): string {
+  return paragraph(text, { width: undefined }, indent)
+}
+
+/** Names with their values beside them, aligned. Escaped; an absent value leaves its line out. */
 export function fields(entries: readonly (readonly [name: string, value: string | undefined])[], frame: Frame): string {
   const present = entries.filter(
     (entry): entry is readonly [string, string] => entry[1] !== undefined && entry[1] !== '',
@@ -19,7 +24,7 @@ export function fields(entries: readonly (readonly [name: string, value: string 
 
 /** `1 tool`, `2 tools`, `3 capabilities`. */
 export function count(amount: number, noun: string): string {
-  return `${amount} ${amount === 1 ? noun : `${noun}s`.replace(/ys$/, 'ies')}`
+  return `${amount} ${amount === 1 ? noun : `${noun}s`.replace(/([^aeiou])ys$/, '$1ies')}`
 }
 
 function field(name: string, value: string, column: number, { paint, width }: Frame): string {
@@ -34,40 +39,36 @@ interface Cell {
   style?: Style | undefined
 }
 
-interface Column {
-  title: string
-  /** Gives way when the terminal is too narrow, and goes on in the next line. */
-  flexible?: boolean
-}
+/** A title. A column that wraps gives way when the terminal is too narrow, and continues in the next line. */
+type Column = string | { readonly wraps: string }
 
-export interface Row {
-  cells: readonly (string | Cell)[]
-  /** Lines under the row that belong to it. */
-  notes?: readonly string[]
-}
+type Cells = readonly (string | Cell)[]
 
-interface Table {
-  columns: readonly Column[]
-  rows: readonly Row[]
-}
+/** A row with notes has lines under it that belong to it. */
+export type Row = Cells | { readonly cells: Cells; readonly notes: readonly string[] }
 
 const GAP = 2
 const NARROWEST = 10
 
 /** A table with aligned columns. Texts are escaped here, so that callers cannot forget it. */
-export function renderTable({ columns, rows }: Table, { paint, width }: Frame): string {
-  const cells = rows.map(row => row.cells.map(toCell))
+export function renderTable(columns: readonly Column[], rows: readonly Row[], { paint, width }: Frame): string {
+  const full = rows.map(row => ('cells' in row ? row : { cells: row, notes: [] }))
+  const cells = full.map(row => row.cells.map(toCell))
   const widths = fit(columns, naturalWidths(columns, cells), width)
   const header = renderRow(
-    columns.map(column => ({ text: column.title.toUpperCase(), style: paint.bold })),
+    columns.map(column => ({ text: titleOf(column).toUpperCase(), style: paint.bold })),
     columns,
     widths,
   )
-  const lines = rows.flatMap((row, i) => [
+  const lines = full.flatMap(({ notes }, i) => [
     ...renderRow(cells[i] ?? [], columns, widths),
-    ...(row.notes ?? []).flatMap(note => renderNote(note, { paint, width })),
+    ...notes.flatMap(note => renderNote(note, { paint, width })),
   ])
   return `${[...header, ...lines].join('\n')}\n`
+}
+
+function titleOf(column: Column): string {
+  return typeof column === 'string' ? column : column.wraps
 }
 
 function toCell(cell: string | Cell): Cell {
@@ -77,30 +78,25 @@ function toCell(cell: string | Cell): Cell {
 
 function naturalWidths(columns: readonly Column[], rows: readonly (readonly Cell[])[]): number[] {
   return columns.map((column, i) =>
-    Math.max(displayWidth(column.title), ...rows.map(row => displayWidth(row[i]?.text ?? ''))),
+    Math.max(displayWidth(titleOf(column)), ...rows.map(row => displayWidth(row[i]?.text ?? ''))),
   )
 }
 
-/** Takes what is too much from the widest flexible column, one after the other; what is still too much, from the widest of all. */
+/** Narrows the widest wrapping column first, one character at a time; where that is not enough, the widest of all. */
 function fit(columns: readonly Column[], natural: readonly number[], width: number | undefined): number[] {
   const widths = [...natural]
   if (width === undefined) return widths
-  const gaps = GAP * (columns.length - 1)
-  const excess = () => widths.reduce((sum, each) => sum + each, gaps) - width
+  const room = width - GAP * (columns.length - 1)
   const shrink = (indices: number[], least: number) => {
-    for (
-      let i = widest(indices, widths);
-      i !== undefined && excess() > 0 && (widths[i] ?? 0) > least;
-      i = widest(indices, widths)
-    ) {
+    while (widths.reduce((sum, each) => sum + each, 0) > room) {
+      const i = widest(indices, widths)
+      if (i === undefined || (widths[i] ?? 0) <= least) return
       widths[i] = (widths[i] ?? 0) - 1
     }
   }
   const all = columns.map((_, i) => i)
-  shrink(
-    all.filter(i => columns[i]?.flexible),
-    NARROWEST,
-  )
+  const wrapping = all.filter(i => typeof columns[i] === 'object')
+  shrink(wrapping, NARROWEST)
   shrink(all, 1)
   return widths
 }
@@ -116,7 +112,7 @@ function renderRow(cells: readonly Cell[], columns: readonly Column[], widths: r
   const wrapped = columns.map((column, i) => {
     const text = cells[i]?.text ?? ''
     const width = widths[i] ?? 0
-    return column.flexible ? wrap(text, width) : [cut(text, width)]
+    return typeof column === 'object' ? wrap(text, width) : [cut(text, width)]
   })
   const height = Math.max(...wrapped.map(lines => lines.length))
   return Array.from({ length: height }, (_, line) =>
@@ -134,7 +130,7 @@ function renderLine(texts: readonly string[], cells: readonly Cell[], widths: re
     .slice(0, last + 1)
     .map(
       (text, i) =>
-        (cells[i]?.style ?? same)(text) + (i === last ? '' : padEnd(text, widths[i] ?? 0).slice(text.length)),
+        (cells[i]?.style?.(text) ?? text) + (i === last ? '' : padEnd(text, widths[i] ?? 0).slice(text.length)),
     )
     .join(' '.repeat(GAP))
 }
@@ -143,10 +139,6 @@ function renderNote(note: string, { paint, width }: Frame): string[] {
   const text = escapeLine(note)
   const lines = width === undefined ? [text] : wrap(text, width - 4)
   return lines.map((line, i) => `  ${paint.dim(`${i === 0 ? '└' : ' '} ${line}`)}`)
-}
-
-function same(text: string): string {
-  return text
 }
 
 const segmenter = new Intl.Segmenter(undefined, { granularity: 'grapheme' })

@@ -1,4 +1,4 @@
-import type { CliOutput } from '../host.ts'
+import type { CliIo, CliOutput } from '../host.ts'
 
 /** One of the two outputs, with the styles and the width that suit it. */
 export interface Printer extends Frame {
@@ -15,7 +15,7 @@ const USUAL_WIDTH = 80
 
 /** A printer for results; a reader that went away ends the command with `ClosedPipe`. */
 export function createPrinter(output: CliOutput, options: PrinterOptions): Printer {
-  const color = wantsColor({ ...options, isTTY: output.isTTY })
+  const color = wantsColor(options, output.isTTY)
   return {
     color,
     paint: createPaint(color),
@@ -31,18 +31,18 @@ export function createPrinter(output: CliOutput, options: PrinterOptions): Print
   }
 }
 
-/** A printer for notices. What cannot be told there is no reason to fail. */
+/** A printer for notices. */
 export function createNoticePrinter(output: CliOutput, options: PrinterOptions): Printer {
   const printer = createPrinter(output, options)
   return {
     ...printer,
-    // A closed or full standard error takes nothing from the result, so failing to write there is let go.
+    // The result is complete even when standard error is closed or full, so a failed write there is ignored.
     write: text => printer.write(text).catch(() => undefined),
   }
 }
 
 interface PrinterOptions {
-  env: Readonly<Record<string, string | undefined>>
+  env: CliIo['env']
   color: boolean
 }
 
@@ -51,19 +51,17 @@ function isClosedPipe(error: unknown): boolean {
   return code === 'EPIPE' || code === 'ERR_STREAM_DESTROYED' || code === 'EOF'
 }
 
-/** Puts a style around a text. */
 export type Style = (text: string) => string
 
-/** The few styles we use. */
 type Paint = Readonly<Record<'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'cyan', Style>>
 
-/** Styles, and the columns a text may use: undefined where the output is no terminal, so that nothing is wrapped or cut. */
+/** How a text is laid out. */
 export interface Frame {
   paint: Paint
+  /** The columns a text can use; undefined where the output is no terminal, so that nothing is wrapped or cut. */
   width: number | undefined
 }
 
-/** Styles that work, or leave every text as it is. */
 function createPaint(enabled: boolean): Paint {
   const style = (on: number, off: number): Style =>
     enabled ? text => `\u001b[${on}m${text}\u001b[${off}m` : text => text
@@ -77,14 +75,10 @@ function createPaint(enabled: boolean): Paint {
   }
 }
 
-/** Whether a stream gets colour. The wish for none (`--no-color`, `NO_COLOR`) beats the wish for some (`FORCE_COLOR`). */
-function wantsColor(options: {
-  env: Readonly<Record<string, string | undefined>>
-  isTTY: boolean
-  color: boolean
-}): boolean {
-  const { NO_COLOR: none, FORCE_COLOR: force, TERM: term } = options.env
-  if (!options.color || none) return false
+/** Whether a stream gets colour. `--no-color` and `NO_COLOR` win over `FORCE_COLOR`. */
+function wantsColor({ env, color }: PrinterOptions, isTTY: boolean): boolean {
+  const { NO_COLOR: none, FORCE_COLOR: force, TERM: term } = env
+  if (!color || none) return false
   if (force !== undefined && force !== '') return force !== '0' && force !== 'false'
-  return options.isTTY && term !== 'dumb'
+  return isTTY && term !== 'dumb'
 }

@@ -6,13 +6,13 @@ import type { Printer } from './printer.ts'
 
 interface ProgressLine {
   update(progress: Progress): void
-  /** Clears the line while something else uses the terminal. Returns how to go on. */
+  /** Clears the line while something else uses the terminal. Returns a function that resumes it. */
   pause(): () => void
   /** Clears the line, with the cursor back where it was before. */
   stop(): void
 }
 
-interface ProgressLineDeps {
+interface ProgressLineOptions {
   printer: Printer
   clock: Clock
   label: string
@@ -20,25 +20,25 @@ interface ProgressLineDeps {
   lines: boolean
 }
 
-/** Quicker than this is no wait, and a line that flashes up only irritates. */
+/** A line that flashes up for less than this only irritates. */
 const PATIENCE_MS = 1_000
 /** A log that stays silent for longer looks as if nothing goes on. */
-const AGAIN_MS = 30_000
+const REPEAT_MS = 30_000
 const CLEAR = '\r\u001b[2K'
 
-/** What is going on and for how long: a line that renews itself on a terminal, or now and then a line in a log. */
-export function createProgressLine(deps: ProgressLineDeps): ProgressLine {
-  return deps.printer.isTerminal ? createLiveLine(deps) : createLoggedLines(deps)
+/** What is going on and for how long: a live line on a terminal, or now and then a line in a log. */
+export function createProgressLine(options: ProgressLineOptions): ProgressLine {
+  return options.printer.isTerminal ? createLiveLine(options) : createLoggedLines(options)
 }
 
-function createLiveLine({ printer, clock, label }: ProgressLineDeps): ProgressLine {
+function createLiveLine({ printer, clock, label }: ProgressLineOptions): ProgressLine {
   const startedAt = clock.now()
   let latest: Progress | undefined
   let drawn = false
   const draw = () => {
     drawn = true
     const text = latest === undefined ? label : `${label} · ${describe(latest)}`
-    // Whatever is cut, that time goes on is seen.
+    // The text is cut, the time never, so that a person sees it run.
     const since = ` · ${secondsSince(startedAt, clock)} s`
     const room = Math.max(0, (printer.width ?? 80) - 1 - since.length)
     void printer.write(CLEAR + printer.paint.dim(cut(escapeLine(text), room) + since))
@@ -68,19 +68,19 @@ function createLiveLine({ printer, clock, label }: ProgressLineDeps): ProgressLi
   }
 }
 
-function createLoggedLines({ printer, clock, label, lines }: ProgressLineDeps): ProgressLine {
+function createLoggedLines({ printer, clock, label, lines }: ProgressLineOptions): ProgressLine {
   const startedAt = clock.now()
   let latest: Progress | undefined
   let nextAt = Number.NEGATIVE_INFINITY
   let cancel: Cancel = () => {}
   const write = (text: string) => void printer.write(`${escapeLine(`${label} · ${text}`)}\n`)
-  function again() {
+  function repeat() {
     if (latest) write(`${describe(latest)} · ${secondsSince(startedAt, clock)} s`)
-    goOn()
+    schedule()
   }
-  function goOn() {
+  function schedule() {
     cancel()
-    cancel = clock.after(AGAIN_MS, again)
+    cancel = clock.after(REPEAT_MS, repeat)
   }
   return {
     update(progress) {
@@ -89,11 +89,11 @@ function createLoggedLines({ printer, clock, label, lines }: ProgressLineDeps): 
       if (clock.now() < nextAt) return
       nextAt = clock.now() + PATIENCE_MS
       write(describe(progress))
-      goOn()
+      schedule()
     },
     pause() {
       cancel()
-      return () => (latest ? goOn() : undefined)
+      return () => (latest ? schedule() : undefined)
     },
     stop: () => cancel(),
   }

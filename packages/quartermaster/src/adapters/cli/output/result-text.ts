@@ -4,7 +4,7 @@ import { paragraph } from './layout.ts'
 import type { Frame } from './printer.ts'
 import { base64Bytes, sizeInWords } from './units.ts'
 
-/** What a result says, as text: its texts as they are, everything else in a line; the structured content where there is no text. */
+/** A result as text: its texts unchanged, every other block in a line; the structured content where there is no block. */
 export function resultText(result: ToolResult): string {
   const blocks = result.content.map(blockText)
   if (blocks.length > 0) return joinBlocks(blocks)
@@ -19,7 +19,7 @@ function joinBlocks(blocks: readonly string[]): string {
   )
 }
 
-/** A kind of content that is not known here is shown as it came. */
+/** Content of an unknown type is shown as JSON. */
 function blockText(given: ContentBlock): string {
   const { success, data: block } = ContentBlock.safeParse(given)
   if (!success) return toJsonText(given, { pretty: false })
@@ -28,42 +28,28 @@ function blockText(given: ContentBlock): string {
       return block.text
     case 'image':
     case 'audio':
-      return summary(block.type, block.mimeType, sizeInWords(base64Bytes(block.data)))
-    case 'resource':
-      return block.resource.text ?? resourceSummary(block.resource)
+      return summary(block.type, block.mimeType, block.data)
+    case 'resource': {
+      const { text, uri, mimeType, blob = '' } = block.resource
+      return text ?? summary('resource', [uri, mimeType].filter(Boolean).join(' '), blob)
+    }
     case 'resource_link':
       return `[link ${escapeLine(block.name)} ${escapeLine(block.uri)}]`
   }
 }
 
-function resourceSummary({
-  uri,
-  mimeType,
-  blob = '',
-}: {
-  uri: string
-  mimeType?: string | undefined
-  blob?: string | undefined
-}): string {
-  return summary('resource', [uri, mimeType].filter(Boolean).join(' '), sizeInWords(base64Bytes(blob)))
+function summary(kind: string, what: string, base64: string): string {
+  return `[${kind} ${escapeLine(what)}, ${sizeInWords(base64Bytes(base64))}]`
 }
 
-function summary(kind: string, what: string, size: string): string {
-  return `[${kind} ${escapeLine(what)}, ${size}]`
-}
-
-/** More than this of what a tool gave would push everything else off the screen. */
+/** A longer result would push everything else off the screen. */
 const MOST_SHOWN = 2_000
 
-/** What is shown of a long text, and how much that is. */
-interface ShownHead {
-  readonly text: string
-  /** `4 kB of 262 kB` where it is not all. */
-  readonly cutAt: string | undefined
-}
-
-/** On a terminal a long text is cut; anywhere else it goes out whole. */
-export function shownHead(text: string, { isTerminal }: { readonly isTerminal: boolean }): ShownHead {
+/** On a terminal a long text is cut, and `cutAt` says where: `4 kB of 262 kB`. */
+export function shownHead(
+  text: string,
+  { isTerminal }: { readonly isTerminal: boolean },
+): { readonly text: string; readonly cutAt: string | undefined } {
   if (!isTerminal || text.length <= MOST_SHOWN) return { text, cutAt: undefined }
   // Not in the middle of a character.
   const head = text.slice(0, MOST_SHOWN).replace(/[\uD800-\uDBFF]$/, '')
@@ -74,7 +60,7 @@ function sizeOf(text: string): string {
   return sizeInWords(new TextEncoder().encode(text).length)
 }
 
-/** What a tool said in a result that does not match its schema, line by line as it came. */
+/** What a tool answered in a result that does not match its schema. */
 export function saidText(said: string, frame: Frame): string {
   return `It said:\n${paragraph(said, frame, '  ')}`
 }

@@ -1,8 +1,9 @@
+import { count } from './layout.ts'
+
 const UNITS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const
 
-/** The longest wait that can be asked for. */
+/** Limits of durations. */
 const DAY = { longest: '24h', longestMs: UNITS.d } as const
-/** The longest that something counts. */
 export const MONTH = { longest: '30d', longestMs: 30 * UNITS.d } as const
 export const YEAR = { longest: '366d', longestMs: 366 * UNITS.d } as const
 
@@ -20,6 +21,16 @@ export function parseDuration(
   return ms > longestMs ? { problem: `It must be at most ${longest}.` } : { ms }
 }
 
+/** A duration in words: `3 minutes`. */
+export function inWords(ms: number): string {
+  return spanText(ms, Math.floor)
+}
+
+/** A duration that lies ahead, rounded: right after a day was given, `24 hours` and not 23. */
+export function aheadInWords(ms: number): string {
+  return spanText(ms, Math.round)
+}
+
 const STEPS = [
   { name: 'day', ms: UNITS.d },
   { name: 'hour', ms: UNITS.h },
@@ -27,16 +38,9 @@ const STEPS = [
   { name: 'second', ms: UNITS.s },
 ] as const
 
-/** A span as people say it: `3 minutes`. */
-export function inWords(ms: number): string {
+function spanText(ms: number, toWhole: (amount: number) => number): string {
   const step = STEPS.find(step => ms >= step.ms)
-  return step ? spanText(Math.floor(ms / step.ms), step.name) : 'less than a second'
-}
-
-/** A span that lies ahead, rounded: in the second in which a day was given it is `24 hours`, not 23. */
-export function aheadInWords(ms: number): string {
-  const step = STEPS.find(step => ms >= step.ms)
-  return step ? spanText(Math.round(ms / step.ms), step.name) : 'less than a second'
+  return step ? count(toWhole(ms / step.ms), step.name) : 'less than a second'
 }
 
 /** `3 minutes ago`. */
@@ -48,18 +52,14 @@ export function isoTime(ms: number): string {
   return new Date(ms).toISOString()
 }
 
-function spanText(amount: number, name: string): string {
-  return `${amount} ${name}${amount === 1 ? '' : 's'}`
-}
-
-/** A size as people say it: `12 kB`. */
+/** `12 kB`. */
 export function sizeInWords(bytes: number): string {
   if (bytes < 1_000) return `${bytes} B`
   if (bytes < 1_000_000) return `${Math.round(bytes / 1_000)} kB`
   return `${(bytes / 1_000_000).toFixed(1)} MB`
 }
 
-/** How many bytes a base64 text stands for. */
+/** How many bytes a base64 text encodes. */
 export function base64Bytes(text: string): number {
   const padding = text.endsWith('==') ? 2 : text.endsWith('=') ? 1 : 0
   return Math.max(0, Math.floor((text.length * 3) / 4) - padding)

@@ -74,7 +74,7 @@ describe('capabilities', () => {
         'PROMPT                 WHAT IT ASKS FOR',
         'explain page [reader]  Explains a page.',
         '',
-        'RESOURCE             WHAT IS TO BE READ',
+        'RESOURCE             WHAT IT CONTAINS',
         'handbook://contents  All pages.',
         'handbook://{page}    page',
         '',

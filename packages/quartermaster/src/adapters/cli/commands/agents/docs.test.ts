@@ -135,7 +135,7 @@ describe('docs check', () => {
   })
 
   it.each([
-    ['nothing', [], [], 0, '2 units looked at: all is well.\n'],
+    ['nothing', [], [], 0, '2 units checked: no problems.\n'],
     ['a warning', [], [problem('warning')], 0, '0 errors, 1 warning.\n'],
     ['a warning, when strict', ['--strict'], [problem('warning')], 1, '0 errors, 1 warning.\n'],
     ['an error', [], [problem('error')], 1, '1 error, 0 warnings.\n'],

@@ -1,6 +1,6 @@
 import { Option } from 'commander'
 import {
-  type Control,
+  type AgentControl,
   type ControlInput,
   type ControlOutput,
   DocDepth,
@@ -8,101 +8,81 @@ import {
   DocKind,
   type DocsAnswer,
 } from '../../../../contracts/index.ts'
-import { addExamples, type Register } from '../../command.ts'
-import { CompletingOption } from '../../completion/command-line.ts'
+import { addExamples, command, printAnswer, type Register } from '../../command.ts'
 import { EXIT, UsageError } from '../../errors.ts'
-import { cursorOption, defined, nextPage, offsetOption, openLimitOption } from '../../options.ts'
+import { agentOption, cursorOption, defined, limitOption, nextPage, offsetOption } from '../../options.ts'
 import { escapeBlock, escapeLine } from '../../output/escape.ts'
-import { count, paragraph, type Row, renderTable } from '../../output/layout.ts'
+import { count, paragraph, renderTable } from '../../output/layout.ts'
 import type { Printer } from '../../output/printer.ts'
-import { problemBlock } from '../../output/problem-text.ts'
+import { problemBlocks } from '../../output/problem-text.ts'
 import type { Session } from '../../session.ts'
 
 type Question = ControlInput<'docs'>
 
-export const registerDocs: Register = (program, act) => {
-  const docs = program
-    .command('docs')
-    .description('Read what is written down: the knowledge of the project, and pages of every capability and tool.')
-    .argument('[QUERY...]', 'what you want to know, in plain words, or the path of what you want to read')
-    .option('--path <PATH>', 'exactly this: a unit, a tool, tool:NAME or capability:NAME')
-    .option('--scope <PATH>', 'only what is at or below this')
-    .addOption(new Option('--kind <KIND>', 'only these').choices(DocKind.options))
-    .addOption(new Option('--depth <DEPTH>', 'how much of each').choices(DocDepth.options))
-    .addOption(new CompletingOption('--agent <NAME>', 'what this agent reads', 'agent'))
-    .addOption(openLimitOption())
-    .addOption(cursorOption())
-    .addOption(offsetOption())
-    .action((words: string[], options: Omit<Question, 'query'>) =>
-      act(session => read(session, defined({ ...options, query: words.join(' ') || undefined }))),
+const registerCheck: Register = (docs, act) => {
+  const check = docs
+    .command('check')
+    .description('Look for problems in what is written down. Ends with 1 when there is an error.')
+    .option('--strict', 'end with 1 on warnings too')
+    .allowExcessArguments()
+    .action((options: { strict?: true }, { args }: { args: readonly string[] }) =>
+      act(session => checkDocs(session, options, args)),
     )
-  addExamples(docs, [
+  addExamples(check, [['quartermaster docs check --strict', 'for a build: no problem is allowed']])
+}
+
+export const registerDocs = command<Omit<Question, 'query'> & { words: string[] }>({
+  name: 'docs',
+  description: 'Read what is written down: the knowledge of the project, and pages of every capability and tool.',
+  arguments: [['[QUERY...]', 'what you want to know, in plain words, or the path of what you want to read', 'words']],
+  options: [
+    new Option('--path <PATH>', 'exactly this: a unit, a tool, tool:NAME or capability:NAME'),
+    new Option('--scope <PATH>', 'only what is at or below this'),
+    new Option('--kind <KIND>', 'only these').choices(DocKind.options),
+    new Option('--depth <DEPTH>', 'how much of each').choices(DocDepth.options),
+    agentOption('what this agent reads'),
+    limitOption(),
+    cursorOption(),
+    offsetOption('go on with a text behind so many characters'),
+  ],
+  examples: [
     ['quartermaster docs', 'all there is to read'],
     ['quartermaster docs how do we release', 'what fits best'],
     ['quartermaster docs read_file', 'the page of one tool'],
     ['quartermaster docs --scope guides --depth summary', 'what a folder of knowledge is about'],
-  ])
-  registerCheck(docs, act)
-}
-
-const registerCheck: Register = (docs, act) => {
-  const check = docs
-    .command('check')
-    .description('Look for what is wrong with what is written down. Ends with 1 when there is an error.')
-    .option('--strict', 'end with 1 on warnings too')
-    .allowExcessArguments()
-    .action((options: { strict?: true }, { args }: { args: readonly string[] }) =>
-      act(session => {
-        if (args.length > 0) throw new UsageError(notWords(args))
-        return checkDocs(session, options)
+  ],
+  subcommands: [registerCheck],
+  async run(session, { words, ...options }) {
+    const question = { ...options, ...defined({ query: words.join(' ') || undefined }) }
+    const { path, query, cursor, agent } = question
+    if (path !== undefined && query !== undefined)
+      throw new UsageError('Give either words to look for or --path, not both.')
+    if (cursor !== undefined && (path ?? query) !== undefined)
+      throw new UsageError('--cursor goes on with a list; it cannot stand beside words to look for or --path.')
+    session.hints = { agent, listing: ['docs'] }
+    const answer = await session.connectAsAgent(control =>
+      session.attend('Looking', on => {
+        // A program asks for further pages; a person reads to the end.
+        if (session.json) return findPage(question, input => control.docs(input, on)).then(({ answer }) => answer)
+        return readWhole(question, input => control.docs({ ...input, whole: true }, on))
       }),
     )
-  addExamples(check, [['quartermaster docs check --strict', 'for a build: nothing may be wrong']])
-}
+    if (answer.entries.length === 0)
+      return printAnswer(session, answer, { notice: 'Nothing fits. See all there is: quartermaster docs\n' })
+    return printAnswer(session, answer, {
+      text: answerText(answer, session.out),
+      notice: nextPage(answer.nextCursor),
+    })
+  },
+})
 
-/** A question in plain words may begin with the name of this command. */
-function notWords(args: readonly string[]): string {
-  const words = ['check', ...args].join(' ')
-  return `"docs check" takes no words. To look for words that begin with "check", put them in quotes: quartermaster docs "${words}"`
-}
+type Ask = (question: Question) => ReturnType<AgentControl['docs']>
 
-async function read(session: Session, question: Question): Promise<number> {
-  if (question.path !== undefined && question.query !== undefined)
-    throw new UsageError('Give either words to look for or --path, not both.')
-  if (question.cursor !== undefined && (question.path ?? question.query) !== undefined)
-    throw new UsageError('--cursor goes on with a list; it cannot stand beside words to look for or --path.')
-  session.hints = { agent: question.agent, listing: ['docs'] }
-  const answer = await session.connectAsAgent(control =>
-    session.attend('Looking', async on => {
-      // A program pages by itself; a person reads to the end.
-      const ask: Ask = input => control.docs(session.json ? input : { ...input, whole: true }, on)
-      const asked = await opened(question, ask)
-      return session.json ? asked.answer : whole(asked, ask)
-    }),
-  )
-  if (session.json) await session.printJson(answer)
-  else if (answer.entries.length === 0)
-    await session.notices.write('Nothing fits. See all there is: quartermaster docs\n')
-  else {
-    await session.out.write(answerText(answer, session.out))
-    await session.notices.write(nextPage(answer.nextCursor))
-  }
-  return EXIT.done
-}
-
-type Ask = (question: Question) => ReturnType<Control['docs']>
-
-/** A question and its answer. */
-interface Asked {
-  readonly question: Question
-  readonly answer: DocsAnswer
-}
-
-/** A name opens its page without --path. */
-async function opened(question: Question, ask: Ask): Promise<Asked> {
+/** Words that are the name of a page open the page, as --path does. */
+async function findPage(question: Question, ask: Ask): Promise<{ question: Question; answer: DocsAnswer }> {
   const { query, offset, ...rest } = question
   if (query === undefined || question.depth !== undefined) return { question, answer: await ask(question) }
-  // Where to go on in a text is nothing to look for.
+  // The offset belongs to a page and not to a search.
   const words = { ...rest, query }
   const answer = await ask(words)
   const first = answer.entries[0]
@@ -117,31 +97,28 @@ async function opened(question: Question, ask: Ask): Promise<Asked> {
   return { question: words, answer }
 }
 
-/** What did not come at once. */
-async function whole({ question, answer }: Asked, ask: Ask): Promise<DocsAnswer> {
-  const texts = [answer.text ?? '']
-  let { nextOffset } = answer
+async function readWhole(given: Question, ask: Ask): Promise<DocsAnswer> {
+  const { question, answer } = await findPage(given, ask)
+  if (answer.text === undefined) return answer
+  let { text, nextOffset } = answer
   while (nextOffset !== undefined) {
-    const more = await ask({ ...question, offset: nextOffset })
-    texts.push(more.text ?? '')
+    const more: DocsAnswer = await ask({ ...question, offset: nextOffset })
+    text += more.text ?? ''
     nextOffset = more.nextOffset
   }
-  return answer.text === undefined ? answer : { ...answer, text: texts.join('') }
+  return { ...answer, text }
 }
 
 function answerText({ depth, entries, text = '' }: DocsAnswer, printer: Printer): string {
   if (depth === 'full') return escapeBlock(text)
-  return depth === 'index' ? indexText(entries, printer) : entries.map(entry => summaryText(entry, printer)).join('\n')
-}
-
-function indexText(entries: readonly DocEntry[], printer: Printer): string {
-  const columns = [{ title: 'Path' }, { title: 'Kind' }, { title: 'State' }, { title: 'Title', flexible: true }]
-  return renderTable({ columns, rows: entries.map(entry => toRow(entry, printer)) }, printer)
-}
-
-function toRow({ path, kind, title, state, reason }: DocEntry, { paint }: Printer): Row {
-  const style = state === 'disabled' ? paint.red : paint.green
-  return { cells: [path, kind, { text: state ?? '', style }, title], notes: reason === undefined ? [] : [reason] }
+  if (depth !== 'index') return entries.map(entry => summaryText(entry, printer)).join('\n')
+  const { paint } = printer
+  const rows = entries.map(({ path, kind, title, state, reason }) => {
+    const style = state === 'disabled' ? paint.red : paint.green
+    const notes = reason === undefined ? [] : [reason]
+    return { cells: [path, kind, { text: state ?? '', style }, title], notes }
+  })
+  return renderTable(['Path', 'Kind', 'State', { wraps: 'Title' }], rows, printer)
 }
 
 function summaryText(entry: DocEntry, printer: Printer): string {
@@ -159,17 +136,20 @@ function summaryText(entry: DocEntry, printer: Printer): string {
   return `${printer.paint.bold(escapeLine(path))} ${escapeLine(`(${kind}${stated}): ${title}`)}\n${lines.join('')}`
 }
 
-async function checkDocs(session: Session, { strict }: { strict?: true }): Promise<number> {
+async function checkDocs(session: Session, { strict }: { strict?: true }, words: readonly string[]): Promise<number> {
+  // A question in plain words may begin with "check".
+  if (words.length > 0)
+    throw new UsageError(
+      `"docs check" takes no words. To look for words that begin with "check", put them in quotes: quartermaster docs "${['check', ...words].join(' ')}"`,
+    )
   const answer = await session.connect(control => session.attend('Looking', on => control.checkDocs({}, on)))
-  await (session.json ? session.printJson(answer) : session.out.write(checkText(answer, session.out)))
   const isBad = answer.problems.some(({ severity }) => strict || severity === 'error')
-  return isBad ? EXIT.no : EXIT.done
+  return printAnswer(session, answer, { text: checkText(answer, session.out), code: isBad ? EXIT.no : EXIT.done })
 }
 
 function checkText({ units, problems }: ControlOutput<'checkDocs'>, printer: Printer): string {
   const amount = (level: 'error' | 'warning') => problems.filter(({ severity }) => severity === level).length
   const found =
-    problems.length === 0 ? 'all is well' : `${count(amount('error'), 'error')}, ${count(amount('warning'), 'warning')}`
-  const list = problems.map(problem => problemBlock(problem, printer)).join('')
-  return `${list}${printer.paint.bold(`${count(units, 'unit')} looked at: ${found}.`)}\n`
+    problems.length === 0 ? 'no problems' : `${count(amount('error'), 'error')}, ${count(amount('warning'), 'warning')}`
+  return `${problemBlocks(problems, printer)}${printer.paint.bold(`${count(units, 'unit')} checked: ${found}.`)}\n`
 }

@@ -6,36 +6,25 @@ import type { Printer } from '../../output/printer.ts'
 import { agoText, aheadInWords } from '../../output/units.ts'
 import type { Session } from '../../session.ts'
 
-/** What waits for a person, as a table. */
 export function approvalsText(approvals: readonly ApprovalSummary[], { out, host }: Session): string {
   const now = host.clock.now()
-  const columns = [
-    { title: 'Id' },
-    { title: 'Agent' },
-    { title: 'Tool' },
-    { title: 'Weight' },
-    { title: 'Asks for', flexible: true },
-    { title: 'Asked' },
-    { title: 'Expires' },
-  ]
   const rows = approvals.map(({ id, agent, tool, asks, createdAt, expiresAt, calls }) => {
     const weight = heaviest(asks)
-    return {
-      cells: [
-        id,
-        agent,
-        tool,
-        { text: weight, style: out.paint[WEIGHT_STYLES[weight]] },
-        `${asks.map(askInShort).join(', ')}${callsText(calls)}`,
-        agoText(createdAt, now),
-        aheadText(expiresAt, now),
-      ],
-    }
+    return [
+      id,
+      agent,
+      tool,
+      { text: weight, style: out.paint[WEIGHT_STYLES[weight]] },
+      `${asks.map(askInShort).join(', ')}${callsText(calls)}`,
+      agoText(createdAt, now),
+      aheadText(expiresAt, now),
+    ]
   })
-  return renderTable({ columns, rows }, out)
+  const columns = ['Id', 'Agent', 'Tool', 'Weight', { wraps: 'Asks for' }, 'Asked', 'Expires']
+  return renderTable(columns, rows, out)
 }
 
-/** One that waits, on a line of its own. */
+/** One waiting approval in a line. */
 export function approvalLine({ id, agent, tool, asks }: ApprovalSummary): string {
   return `${tool} of ${agent} (${heaviest(asks)}): ${asks.map(askInShort).join(', ')} (${id})`
 }
@@ -52,35 +41,23 @@ export function approvalText(facts: ApprovalFacts, { host }: Session, printer: P
   return `${consentText({ title, asks, input: facts.arguments }, printer)}${escapeLine(`${end} (${id})`)}\n`
 }
 
-/** What counts, as a table. */
 export function grantsText(grants: readonly GrantFacts[], { out, host }: Session): string {
   const now = host.clock.now()
-  const columns = [
-    { title: 'Id' },
-    { title: 'Agent' },
-    { title: 'Decision' },
-    { title: 'Operation' },
-    { title: 'For', flexible: true },
-    { title: 'Lasts' },
-    { title: 'Said by' },
-    { title: 'Ends' },
-  ]
-  const rows = grants.map(grant => ({
-    cells: [
-      grant.id,
-      grant.agent,
-      { text: grant.decision, style: out.paint[grant.decision === 'allow' ? 'green' : 'red'] },
-      grant.operation,
-      resourceText(grant),
-      LASTS[grant.lasting],
-      byText(grant.grantedBy, grant.via),
-      aheadText(grant.expiresAt, now),
-    ],
-  }))
-  return renderTable({ columns, rows }, out)
+  const rows = grants.map(grant => [
+    grant.id,
+    grant.agent,
+    { text: grant.decision, style: out.paint[grant.decision === 'allow' ? 'green' : 'red'] },
+    grant.operation,
+    resourceText(grant),
+    LASTS[grant.lasting],
+    byText(grant.grantedBy, grant.via),
+    aheadText(grant.expiresAt, now),
+  ])
+  const columns = ['Id', 'Agent', 'Decision', 'Operation', { wraps: 'For' }, 'Lasts', 'Given by', 'Ends']
+  return renderTable(columns, rows, out)
 }
 
-/** One answer decides all of them. */
+/** Equal calls share one approval. */
 function callsText(calls = 1): string {
   return calls === 1 ? '' : ` by ${calls} equal calls`
 }

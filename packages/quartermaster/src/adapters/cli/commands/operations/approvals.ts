@@ -1,4 +1,4 @@
-import type { Command } from 'commander'
+import { Option } from 'commander'
 import {
   type ApprovalSummary,
   type ControlEvent,
@@ -7,156 +7,131 @@ import {
   MOST_APPROVALS,
   type PersonControl,
 } from '../../../../contracts/index.ts'
-import { addExamples, type Register, refuseUnknown } from '../../command.ts'
-import { CompletingOption } from '../../completion/command-line.ts'
+import { command, printAnswer } from '../../command.ts'
 import { EXIT, UsageError } from '../../errors.ts'
-import { defined, organisationOption, urlOption, type Within, withinOf } from '../../options.ts'
+import { agentOption, organisationOption, urlOption } from '../../options.ts'
 import { escapeLine, toJsonText, toVisibleJsonText } from '../../output/escape.ts'
+import { count } from '../../output/layout.ts'
 import type { Session } from '../../session.ts'
-import { registerAnswers, registerWalk } from './answer-approvals.ts'
+import { answerCommands, answerEachCommand } from './answer-approvals.ts'
 import { approvalLine, approvalsText, approvalText } from './approval-text.ts'
 
-export const registerApprovals: Register = (program, act) => {
-  const approvals = program
-    .command('approvals')
-    .description('List the calls that wait for a person to allow them, oldest first.')
-    .usage('[list | show | allow | deny | answer] [options]')
-    .addOption(new CompletingOption('--agent <NAME>', 'only those of this agent', 'agent'))
-    .addOption(organisationOption())
-    .addOption(urlOption())
-    .option('--watch', 'go on with what is asked and answered, until Ctrl-C; with --json an object per line')
-    // Otherwise a mistyped subcommand would be told to be "too many arguments".
-    .allowExcessArguments()
-    .action((options: ListOptions, command: Command) => act(session => list(session, options, command.args)))
-  addExamples(approvals, [
+type Filter = ControlInput<'approvals'>
+
+const LISTING = {
+  options: [
+    agentOption('only those of this agent'),
+    organisationOption(),
+    urlOption(),
+    new Option('--watch', 'go on with what is asked and answered, until Ctrl-C; with --json an object per line'),
+  ],
+  run: list,
+}
+
+const registerList = command({
+  ...LISTING,
+  name: 'list',
+  description: 'List what waits, as `quartermaster approvals` does.',
+  examples: [['quartermaster approvals list', 'what waits for you']],
+})
+
+const registerShow = command<{ id: string; organisation?: string }>({
+  name: 'show',
+  description: 'Show what a waiting call asks for and all its arguments, with invisible characters as escapes.',
+  arguments: [['<ID>', 'the operation that waits, by its id', 'id']],
+  options: [organisationOption(), urlOption()],
+  examples: [['quartermaster approvals show op_9fGk', 'before you allow it']],
+  async run(session, { id, organisation }) {
+    const { out, json } = session
+    const input = { id, ...(organisation !== undefined && { organisation }) }
+    session.hints = { operation: id, isApproval: true }
+    const facts = await session.connectAsPerson(control =>
+      session.attend('Looking', options => control.approval(input, options)),
+    )
+    await out.write(
+      json ? `${toVisibleJsonText(facts, { pretty: out.isTerminal })}\n` : approvalText(facts, session, out),
+    )
+    return EXIT.done
+  },
+})
+
+export const registerApprovals = command({
+  ...LISTING,
+  name: 'approvals',
+  description: 'List the calls that wait for a person to allow them, oldest first.',
+  usage: '[list | show | allow | deny | answer] [options]',
+  examples: [
     ['quartermaster approvals', 'what waits for you'],
     ['quartermaster approvals answer', 'one after the other, with everything about each'],
     ['quartermaster approvals --watch', 'what is asked from now on, as it comes'],
-  ])
-  registerList(approvals, act)
-  registerShow(approvals, act)
-  registerAnswers(approvals, act)
-  registerWalk(approvals, act)
-}
+  ],
+  subcommands: [registerList, registerShow, ...answerCommands, answerEachCommand],
+})
 
-/** The same as `approvals` alone, for people who look for it under this name. */
-const registerList: Register = (approvals, act) => {
-  const listing = approvals
-    .command('list')
-    .description('List what waits, as `quartermaster approvals` does.')
-    .addOption(new CompletingOption('--agent <NAME>', 'only those of this agent', 'agent'))
-    .addOption(organisationOption())
-    .addOption(urlOption())
-    .option('--watch', 'go on with what is asked and answered, until Ctrl-C')
-    .action((_: object, command: Command) => act(session => list(session, command.optsWithGlobals<ListOptions>(), [])))
-  addExamples(listing, [['quartermaster approvals list', 'what waits for you']])
-}
-
-const registerShow: Register = (approvals, act) => {
-  const show = approvals
-    .command('show')
-    .description('Show what one asks for and its whole arguments, with everything that cannot be seen in them.')
-    .argument('<ID>', 'the operation that waits, by its id')
-    .addOption(organisationOption())
-    .addOption(urlOption())
-    .action((id: string, _: object, command: Command) =>
-      act(session => showOne(session, id, withinOf(command.optsWithGlobals<Within>()))),
-    )
-  addExamples(show, [['quartermaster approvals show op_9fGk', 'before you allow it']])
-}
-
-const SUBCOMMANDS = ['list', 'show', 'allow', 'approve', 'deny', 'answer']
-
-interface ListOptions extends Within {
-  agent?: string
-  watch?: boolean
-}
-
-async function list(session: Session, { watch, ...options }: ListOptions, words: readonly string[]): Promise<number> {
-  const { agent, organisation } = options
-  const wanted = defined({ agent, organisation })
-  refuseUnknown('approvals', words, SUBCOMMANDS)
-  if (watch) return await watchApprovals(session, wanted)
+async function list(session: Session, given: Filter & { watch?: boolean; url?: string }): Promise<number> {
+  const { watch, url: _, ...filter } = given
+  if (watch) return await watchApprovals(session, filter)
   const open = await session.connectAsPerson(control =>
-    session.attend('Looking', options => control.approvals(wanted, options)),
+    session.attend('Looking', options => control.approvals(filter, options)),
   )
-  if (session.json) await session.printJson(open)
-  else if (open.length === 0) await session.notices.write('Nothing waits for you.\n')
-  else {
-    await session.out.write(approvalsText(open, session))
-    if (open.length >= MOST_APPROVALS) await session.notices.write(MORE)
-    await session.notices.write('\nTo decide: quartermaster approvals answer, or show, allow and deny with an id\n')
-  }
-  return EXIT.done
+  if (open.length === 0) return printAnswer(session, open, { notice: 'Nothing waits for you.\n' })
+  const next = '\nTo decide: quartermaster approvals answer, or show, allow and deny with an id\n'
+  return printAnswer(session, open, {
+    text: approvalsText(open, session),
+    notice: `${open.length >= MOST_APPROVALS ? MORE : ''}${next}`,
+  })
 }
 
 /** Once these are answered, the others are listed. */
 const MORE = `\nMore than ${MOST_APPROVALS} may wait; these are the oldest of each agent. --agent lists those of one.\n`
 
-async function showOne(session: Session, id: string, within: Within): Promise<number> {
-  session.hints = { operation: id, isApproval: true }
-  const facts = await session.connectAsPerson(control =>
-    session.attend('Looking', options => control.approval({ id, ...within }, options)),
-  )
-  const { out } = session
-  await out.write(
-    session.json ? `${toVisibleJsonText(facts, { pretty: out.isTerminal })}\n` : approvalText(facts, session, out),
-  )
-  return EXIT.done
-}
-
-type Wanted = ControlInput<'approvals'>
-
 /** Shows what waits, and then each request and each answer as it comes, until Ctrl-C or the end of the `up`. */
-async function watchApprovals(session: Session, wanted: Wanted): Promise<number> {
+async function watchApprovals(session: Session, given: Filter): Promise<number> {
+  const { host, notices, untilAborted, hasToken } = session
+  // The owner gets the events of all organisations, and means the first where none is named. A person gets their own alone.
+  const filter = hasToken ? given : { organisation: DEFAULT_ORGANISATION, ...given }
   return await session.connectAsPerson(async control => {
     if (session.from !== 'up') throw new UsageError('--watch needs a running "up", which is told of new requests.')
-    const watch = createWatch(session, control, whatCounts(session, wanted))
-    // Ctrl-C is how this ends and no failure.
-    await Promise.race([follow(session, control, watch.tell), watch.failed]).catch(error => {
-      if (!session.host.signal.aborted) throw error
+    const watch = createWatch(session, control, filter)
+    const following = untilAborted(control.events({}, { signal: host.signal, onEvent: watch.add }))
+    // Ctrl-C is the ordinary end and no failure.
+    await Promise.race([following, watch.failed]).catch(error => {
+      if (!host.signal.aborted) throw error
     })
     await watch.printed()
-    if (!session.host.signal.aborted) await session.notices.write('The "up" has ended.\n')
+    if (!host.signal.aborted) await notices.write('The "up" has ended.\n')
     return EXIT.done
   })
 }
 
-function follow({ host, untilAborted }: Session, control: PersonControl, onEvent: (event: ControlEvent) => void) {
-  return untilAborted(control.events({}, { signal: host.signal, onEvent }))
-}
-
-/** One after the other, in the order in which they happened. */
-function createWatch(session: Session, control: PersonControl, wanted: Wanted) {
+/** Prints events one after the other, in the order in which they happened. */
+function createWatch(session: Session, control: PersonControl, filter: Filter) {
   const shown = new Set<string>()
+  const { promise: failed, reject: fail } = withReject()
   let printing: Promise<void> = Promise.resolve()
-  let fail: (error: unknown) => void = () => {}
-  const failed = new Promise<never>((_, reject) => {
-    fail = reject
-  })
 
-  async function open(approvals: readonly ApprovalSummary[]): Promise<void> {
+  async function printOpen(approvals: readonly ApprovalSummary[]): Promise<void> {
     for (const approval of approvals.filter(({ id }) => !shown.has(id))) {
       shown.add(approval.id)
       const { id, tool, createdAt: at } = approval
       const event = { name: 'approval.opened', at, id, tool, agent: approval.agent, asks: approval.asks } as const
-      await write(session, event, `asks  ${approvalLine(approval)}`)
+      await printLine(session, event, `asks  ${approvalLine(approval)}`)
     }
   }
 
   async function print(event: ControlEvent): Promise<void> {
-    if (isOther(event, wanted)) return
-    // Everything that waits by now: nothing is missed between looking and listening.
+    if (!matches(event, filter)) return
+    // Lists everything that waits, so that nothing between the listing and the events is missed.
     if (event.name === 'events.started' || event.name === 'approval.opened')
-      return open(await control.approvals(wanted))
+      return printOpen(await control.approvals(filter))
     // The same operation may ask again.
     if (event.name === 'approval.answered' || event.name === 'approval.closed') shown.delete(event.id)
     const line = lineOf(event)
-    if (line !== undefined) await write(session, event, line)
+    if (line !== undefined) await printLine(session, event, line)
   }
 
   return {
-    tell(event: ControlEvent): void {
+    add(event: ControlEvent): void {
       printing = printing.then(() => print(event)).catch(fail)
     },
     printed: () => printing,
@@ -165,22 +140,21 @@ function createWatch(session: Session, control: PersonControl, wanted: Wanted) {
   }
 }
 
-/** The owner hears of all organisations, and means the first where none is named. A person hears of their own alone. */
-function whatCounts({ host }: Session, wanted: Wanted): Wanted {
-  const isOwner = host.io.env.QUARTERMASTER_TOKEN === undefined
-  return isOwner ? { organisation: DEFAULT_ORGANISATION, ...wanted } : wanted
+function withReject(): { promise: Promise<never>; reject(error: unknown): void } {
+  let reject: (error: unknown) => void = () => {}
+  const promise = new Promise<never>((_, rejectIt) => {
+    reject = rejectIt
+  })
+  return { promise, reject }
 }
 
-function isOther(event: ControlEvent, { agent, organisation }: Wanted): boolean {
-  if (agent !== undefined && 'agent' in event && event.agent !== agent) return true
-  return (
-    organisation !== undefined &&
-    'organisation' in event &&
-    (event.organisation ?? DEFAULT_ORGANISATION) !== organisation
-  )
+function matches(event: ControlEvent, { agent, organisation }: Filter): boolean {
+  if (agent !== undefined && 'agent' in event && event.agent !== agent) return false
+  if (organisation === undefined || !('organisation' in event)) return true
+  return (event.organisation ?? DEFAULT_ORGANISATION) === organisation
 }
 
-async function write({ out, json }: Session, event: object, line: string): Promise<void> {
+async function printLine({ out, json }: Session, event: object, line: string): Promise<void> {
   await out.write(json ? `${toJsonText(event, { pretty: false })}\n` : `${escapeLine(line)}\n`)
 }
 
@@ -191,7 +165,7 @@ function lineOf(event: ControlEvent): string | undefined {
     case 'approval.closed':
       return `over  ${event.tool} of ${event.agent}; not answered (${event.id})`
     case 'grants.revoked':
-      return `taken back  ${event.count === 1 ? '1 grant' : `${event.count} grants`}, by ${event.by}`
+      return `taken back  ${count(event.count, 'grant')}, by ${event.by}`
     default:
       return undefined
   }

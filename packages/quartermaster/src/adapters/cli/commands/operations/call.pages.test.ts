@@ -23,7 +23,7 @@ describe('call: a page to be opened', () => {
   ])('is shown, and the person says whether they were there: $answers', async ({ answers, action }) => {
     const { given, stderr, questions, stdout } = await run({ terminal: TERMINAL, answers })
     expect(given).toEqual([{ action }])
-    expect(questions).toEqual(['Go on when you have been there? [y/N] '])
+    expect(questions).toEqual(['Have you opened it and done what it asks? [y/N] '])
     expect(stderr).toContain(
       'login asks you to open a page:\n  Sign in\\u{202e} first.\n  https://example.com/in?a=1\n',
     )

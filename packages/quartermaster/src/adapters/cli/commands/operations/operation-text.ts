@@ -7,33 +7,26 @@ import {
   TOLD_TOOLS,
   type WaitingHandle,
 } from '../../../../contracts/index.ts'
+import { printAnswer } from '../../command.ts'
 import { EXIT } from '../../errors.ts'
 import { escapeLine } from '../../output/escape.ts'
 import { fields, renderTable } from '../../output/layout.ts'
 import type { Printer } from '../../output/printer.ts'
 import { saidText } from '../../output/result-text.ts'
-import { agoText, aheadInWords } from '../../output/units.ts'
+import { agoText, aheadInWords, isoTime } from '../../output/units.ts'
 import type { Session } from '../../session.ts'
 
-/** Operations as a table. */
 export function operationsText(operations: readonly OperationSummary[], { out, host }: Session): string {
   const now = host.clock.now()
-  const columns = [
-    { title: 'Id' },
-    { title: 'Agent' },
-    { title: 'Tool' },
-    { title: 'State' },
-    { title: 'Begun' },
-    { title: 'Error', flexible: true },
-  ]
-  const rows = operations.map(({ id, agent, tool, state, createdAt, code = '' }) => ({
-    cells: [id, agent, tool, { text: state, style: out.paint[styleOf(state)] }, agoText(createdAt, now), code],
-  }))
-  return renderTable({ columns, rows }, out)
+  const rows = operations.map(({ id, agent, tool, state, createdAt, code = '' }) => {
+    const style = out.paint[STYLES[state] ?? 'red']
+    return [id, agent, tool, { text: state, style }, agoText(createdAt, now), code]
+  })
+  return renderTable(['Id', 'Agent', 'Tool', 'State', 'Begun', { wraps: 'Error' }], rows, out)
 }
 
-/** Everything about one. What its tool gave, or said beside what does not fit, is given, because it may be cut. */
-export function operationText(facts: OperationFacts, given: string | undefined, out: Printer): string {
+/** Everything about one operation. `shown` is its result, or the content of its error, which may be cut. */
+export function operationText(facts: OperationFacts, shown: string | undefined, out: Printer): string {
   const { error, result } = facts
   const about = fields(
     [
@@ -47,7 +40,7 @@ export function operationText(facts: OperationFacts, given: string | undefined, 
       ['Changes things', facts.mutates ? 'yes' : 'no'],
       ['Called by', facts.parentId],
       ['Idempotency key', facts.idempotencyKey],
-      ['Arguments', argumentsText(facts)],
+      ['Arguments', facts.arguments && maskedText(facts.arguments)],
       ...(facts.effects ?? []).map(effect => ['Effect', effectText(effect)] as const),
       ['Digest', facts.digest],
       ['Attempts', String(facts.attempts)],
@@ -59,15 +52,11 @@ export function operationText(facts: OperationFacts, given: string | undefined, 
       ['Kept until', timeText(facts.keepUntil)],
       ['To decide', facts.state === 'waitingForApproval' ? `quartermaster approvals show ${facts.id}` : undefined],
       ['Can be retried', facts.canRetry ? `yes: quartermaster operations retry ${facts.id}` : undefined],
-      ['Result', result && given],
+      ['Result', result && shown],
     ],
     out,
   )
-  return result || given === undefined ? about : `${about}${saidText(given, out)}`
-}
-
-function styleOf(state: OperationState): 'green' | 'red' | 'yellow' | 'dim' {
-  return STYLES[state] ?? 'red'
+  return result || shown === undefined ? about : `${about}${saidText(shown, out)}`
 }
 
 const STYLES: { readonly [S in OperationState]?: 'green' | 'yellow' | 'dim' } = {
@@ -84,18 +73,14 @@ function nextAttempt({ state, nextAttemptAt }: OperationFacts): string | undefin
   return timeText(nextAttemptAt) ?? 'when what it needs is there'
 }
 
-/** The caller that waited for the answer has it; any other caller is notified. */
+/** When the caller got the outcome, as an answer or a notification. */
 function endTold({ endedAt, announcedAt }: OperationFacts): string | undefined {
   if (endedAt === undefined) return undefined
   return timeText(announcedAt) ?? 'not yet'
 }
 
 function timeText(time: number | undefined): string | undefined {
-  return time === undefined ? undefined : new Date(time).toISOString()
-}
-
-function argumentsText({ arguments: masked }: OperationFacts): string | undefined {
-  return masked && maskedText(masked)
+  return time === undefined ? undefined : isoTime(time)
 }
 
 /** `note: fileWritten path=•••; absent before the run, verified after it` */
@@ -110,21 +95,16 @@ function maskedText(masked: Readonly<Record<string, string>>): string {
     .join(' ')
 }
 
-/** A call that has not ended, and what it waits for. */
-interface WaitingCall {
-  readonly answer: CallAnswer
-  readonly waiting: WaitingHandle
-  readonly tool: string
+/** Prints that a call waits. There is no result yet, so for a person standard output stays empty. */
+export function printWaiting(
+  session: Session,
+  tool: string,
+  answer: CallAnswer & { waiting: WaitingHandle },
+): Promise<number> {
+  return printAnswer(session, answer, { notice: waitingText(session, tool, answer.waiting), code: EXIT.waiting })
 }
 
-/** Tells of a call that waits. There is no result yet, so standard output stays empty but for a program. */
-export async function tellWaiting(session: Session, { answer, waiting, tool }: WaitingCall): Promise<number> {
-  if (session.json) await session.printJson(answer)
-  else await session.notices.write(waitingText(session, tool, waiting))
-  return EXIT.waiting
-}
-
-/** `in 10 seconds`, or what it waits for otherwise. Times are only looked at while an `up` is there to keep them. */
+/** `in 10 seconds`, or what the attempt waits for. Only an `up` keeps the times. */
 export function nextAttemptText({ from, host }: Session, nextAttemptAt: number | undefined): string {
   if (from === 'process') return 'once an `up` runs'
   if (nextAttemptAt === undefined) return 'when what it needs is there'
@@ -140,7 +120,13 @@ function waitingText(session: Session, tool: string, waiting: WaitingHandle): st
     retry: `"${tool}" could not be done now. It is retried automatically, ${nextAttemptText(session, nextAttemptAt)}.`,
     run: `"${tool}" is run now, or as soon as it can be, and has not ended.`,
   } satisfies Record<WaitingHandle['for'], string>
-  const look = session.hasToken ? `call ${TOLD_TOOLS.status} id=${id}` : `operations show ${id}${nextStep(what, id)}`
+  const next = {
+    approval: `\nTo decide: quartermaster approvals show ${id}, then allow or deny`,
+    dependency: '',
+    retry: `\nTo have it tried now: quartermaster operations retry ${id}`,
+    run: '',
+  } satisfies Record<WaitingHandle['for'], string>
+  const look = session.hasToken ? `call ${TOLD_TOOLS.status} id=${id}` : `operations show ${id}${next[what]}`
   return `${escapeLine(lines[what])} Do not call it again.\nSee how it is: quartermaster ${look}\n`
 }
 
@@ -148,9 +134,4 @@ function missingText({ from, host }: Session, { missing = [], expiresAt }: Waiti
   const names = missing.length > 0 ? missing.join(', ') : 'what it needs'
   const by = expiresAt === undefined ? '' : `, within ${aheadInWords(expiresAt - host.clock.now())}`
   return `${names}, and runs automatically once that is available${from === 'process' ? ' and an `up` runs' : ''}${by}`
-}
-
-function nextStep(what: WaitingHandle['for'], id: string): string {
-  if (what === 'retry') return `\nTo have it tried now: quartermaster operations retry ${id}`
-  return what === 'approval' ? `\nTo decide: quartermaster approvals show ${id}, then allow or deny` : ''
 }

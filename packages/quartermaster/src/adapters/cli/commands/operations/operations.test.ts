@@ -224,7 +224,7 @@ describe('operations verify', () => {
         'line    lineAppended  absent    It is not there.\n',
     )
     expect(stderr).toBe(
-      '"send_mail": only a part of what it was to leave behind is there. (op_1)\n' +
+      '"send_mail": only some of its effects are there. (op_1)\n' +
         'It is still on record as unknown. To have it tried again: quartermaster operations retry op_1\n',
     )
   })
@@ -236,7 +236,7 @@ describe('operations verify', () => {
     )
     expect([found.code, found.stderr]).toEqual([0, ''])
     expect(found.stdout).toContain(
-      '✓ "send_mail": all it was to leave behind is there. (op_1)\nIt was unknown, and is on record as succeeded now.\n',
+      '✓ "send_mail": all its effects are there. (op_1)\nIt was unknown, and is on record as succeeded now.\n',
     )
   })
 
@@ -244,7 +244,7 @@ describe('operations verify', () => {
     const blind = await verify({ verdict: 'indeterminate' })
     expect([blind.code, blind.stderr]).toEqual([
       1,
-      expect.stringContaining('Look again when the reasons above are gone.'),
+      expect.stringContaining('Check again when the reasons above are gone.'),
     ])
     const waiting = await verify({ verdict: 'absent' }, { ...OPEN, nextAttemptAt: 0 })
     expect([waiting.code, waiting.stderr]).toEqual([1, expect.stringContaining('is retried automatically, now.')])

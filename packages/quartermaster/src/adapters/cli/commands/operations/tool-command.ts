@@ -12,7 +12,7 @@ import { TextCommand } from '../../completion/command-line.ts'
 import { escapeLine, escapeProse } from '../../output/escape.ts'
 import { wrap } from '../../output/layout.ts'
 
-/** Another tool that has the same word, and the flag it is told by. */
+/** Another tool with the same command, and the flag that selects it. */
 export interface SameWord {
   readonly flag: string
   readonly short: string
@@ -23,16 +23,17 @@ export function toolCommand(tool: ToolDetail, usage: CommandUsage, others: reado
   const texts = [tool.short, tool.whenToUse].filter(text => text !== '')
   const command = new ToolCommand(usage.name).description(texts.join('\n\n'))
   for (const argument of usage.positional) command.addArgument(toArgument(argument))
-  // The usage line is complete when copied, including the flag that tells this tool from another one.
+  // The usage line can be copied, so it includes the flag that selects this tool.
   command.usage(`${usage.words.slice(usage.name.length)} [options]`.trimStart())
-  if (usage.flag !== undefined) command.requiredOption(`--${usage.flag}`, `what tells it from "${usage.name}" alone`)
+  if (usage.flag !== undefined)
+    command.requiredOption(`--${usage.flag}`, `selects this command instead of "${usage.name}" alone`)
   for (const option of usage.options.flatMap(toOptions)) command.addOption(option)
   for (const { flag, short } of others) command.option(`--${flag}`, `instead: ${short}`)
   command.addHelpText('after', `\nThe same by the tool's name: quartermaster call ${escapeLine(tool.name)}`)
   return command
 }
 
-/** The tool's input, from what was written. `rest` gives the text of an argument that takes all words. */
+/** The tool's input. `rest` gives the text of an argument that takes all remaining words. */
 export async function toolInput(
   command: Command,
   usage: CommandUsage,
@@ -55,7 +56,7 @@ class ToolCommand extends TextCommand {
   }
 }
 
-/** An option under the name of its parameter: two that are written alike stay two. */
+/** An option whose attribute is the name of its parameter, so that two parameters with the same option name stay two. */
 class ParameterOption extends Option {
   readonly #key: string
 
@@ -69,14 +70,14 @@ class ParameterOption extends Option {
   }
 }
 
-/** With a sign before it, because a parameter may be called like something that every object has. */
+/** The prefix keeps a parameter such as `constructor` apart from what every object has. */
 function attribute(key: string): string {
   return `=${key}`
 }
 
 function toArgument(parameter: CommandArgument): Argument {
   const name = `${parameter.placeholder}${parameter.takesRest ? '...' : ''}`
-  // One without any word about it would be left out of the help, with its choices.
+  // Commander leaves an argument without a description out of the help, with its choices.
   const help = parameter.help || (parameter.choices ? 'one of these' : '')
   const argument = new Argument(parameter.isRequired ? `<${name}>` : `[${name}]`, help)
   if (parameter.choices) argument.choices(textsOf(parameter.choices))
@@ -101,7 +102,7 @@ function toOptions({ name, placeholder, help, ...parameter }: CommandOption): Op
   ]
 }
 
-/** A value in a box: the parser takes a bare null for an option without one. */
+/** Wraps a value, because the parser takes a bare null for an option without a value. */
 class Written {
   readonly value: unknown
 
@@ -119,7 +120,7 @@ function listed(before: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : []
 }
 
-/** Both can be written; the help shows the one that changes something. */
+/** Both flags can be written; the help shows the one that changes the default. */
 function toFlags(name: string, { key, help, isRequired, ...parameter }: CommandParameter & { help: string }): Option[] {
   const yes = new ParameterOption(`--${name}`, help, key)
   const no = new ParameterOption(`--no-${name}`, help === '' ? `turns off ${name}` : `turns off: ${help}`, key)
@@ -129,7 +130,7 @@ function toFlags(name: string, { key, help, isRequired, ...parameter }: CommandP
   return [yes, no]
 }
 
-/** One written value. What it must be beyond its type is for the tool's schema to say. */
+/** One written value. The tool's schema checks everything beyond its type. */
 function read(text: string, { choices, types }: CommandParameter): unknown {
   if (choices) return choose(text, choices)
   if (types === undefined || types.has('string')) return toValue(text, types)
@@ -151,12 +152,11 @@ function choose(text: string, choices: readonly unknown[]): unknown {
   throw new InvalidArgumentError(`It must be one of ${choices.map(choice => JSON.stringify(choice)).join(', ')}.`)
 }
 
-const USUAL_WIDTH = 80
 const INDENT = '  '
 
 /**
- * The help of a tool's command: names, choices and words are the server's, and are shown as escapes where they could steer a
- * terminal or cannot be seen. What is compared with typed words stays as it is.
+ * The help of a tool's command: names, choices and descriptions come from the server, so control and invisible characters are
+ * shown as escapes. What is compared with typed words stays unchanged.
  */
 class ToolHelp extends Help {
   override commandUsage(command: Command): string {
@@ -164,8 +164,8 @@ class ToolHelp extends Help {
   }
 
   override commandDescription(command: Command): string {
-    const lines = wrap(escapeProse(super.commandDescription(command)), (this.helpWidth ?? USUAL_WIDTH) - INDENT.length)
-    // So that no line of a stranger stands where ours begin.
+    const lines = wrap(escapeProse(super.commandDescription(command)), (this.helpWidth ?? 80) - INDENT.length)
+    // Indented, so that a foreign text cannot imitate lines of ours.
     return lines.map(line => (line === '' ? '' : INDENT + line)).join('\n')
   }
 

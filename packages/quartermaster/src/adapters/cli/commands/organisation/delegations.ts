@@ -1,16 +1,10 @@
 import { Option } from 'commander'
-import {
-  DELEGATION_PAGE,
-  type DelegationDetail,
-  type DelegationPage,
-  DelegationState,
-} from '../../../../contracts/index.ts'
+import { DELEGATION_PAGE, type DelegationDetail, DelegationState } from '../../../../contracts/index.ts'
 import { controlCommand, doneLine, resourceCommands } from '../../command.ts'
-import { cursorOption, nextPage, organisationOption, wholeNumber } from '../../options.ts'
+import { cursorOption, limitOption, nextPage, offsetOption, organisationOption } from '../../options.ts'
 import { barred, escapeLine } from '../../output/escape.ts'
 import { renderTable } from '../../output/layout.ts'
 import { agoText, isoTime } from '../../output/units.ts'
-import type { Session } from '../../session.ts'
 
 const hints = () => ({ listing: ['delegations', 'list'] })
 
@@ -22,15 +16,13 @@ export const registerDelegations = resourceCommands(
       description: 'List tasks, newest first.',
       operation: 'delegations',
       options: [
-        new Option('--workspace <WORKSPACE>', 'only those that it gave or was given, by its id or name'),
+        new Option('--workspace <WORKSPACE>', 'only those that this one gave or was given, by its id or name'),
         new Option('--role <ROLE>', 'with --workspace: those it gave, or those it was given').choices([
           'asker',
           'peer',
         ]),
         new Option('--state <STATE>', 'only those').choices(DelegationState.options),
-        new Option('--limit <NUMBER>', `at most this many, up to ${DELEGATION_PAGE.most}`)
-          .default(20)
-          .argParser(wholeNumber(1, DELEGATION_PAGE.most)),
+        limitOption(DELEGATION_PAGE.most).default(20),
         cursorOption(),
         organisationOption(),
       ],
@@ -38,22 +30,22 @@ export const registerDelegations = resourceCommands(
         ['quartermaster delegations list', 'all of them, newest first'],
         ['quartermaster delegations list --workspace researcher --role peer --state in_progress', 'what it works on'],
       ],
-      answer: (page, session) =>
-        page.delegations.length === 0
-          ? { notice: 'There are no such tasks.\n' }
-          : { text: listText(page, session), notice: nextPage(page.nextCursor ?? undefined) },
+      answer({ delegations, nextCursor }, { host, out }) {
+        if (delegations.length === 0) return { notice: 'There are no such tasks.\n' }
+        const now = host.clock.now()
+        const rows = delegations.map(({ id, state, from, to, createdAt, error, progress }) => {
+          return [id, state, from.name, to.name, agoText(createdAt, now), error ?? progress?.text ?? '']
+        })
+        const columns = ['Id', 'State', 'From', 'To', 'Made', { wraps: 'Said last' }]
+        return { text: renderTable(columns, rows, out), notice: nextPage(nextCursor) }
+      },
     }),
     controlCommand({
       name: 'show',
-      description: 'Show a task: who gave it to whom, where it is, and what came of it.',
+      description: 'Show a task: who gave it to whom, its state and its result.',
       operation: 'delegation',
       arguments: [['<ID>', 'the task', 'id']],
-      options: [
-        new Option('--offset <NUMBER>', 'from which character of a long result on').argParser(
-          wholeNumber(0, Number.MAX_SAFE_INTEGER),
-        ),
-        organisationOption(),
-      ],
+      options: [offsetOption('from which character of a long result on'), organisationOption()],
       examples: [['quartermaster delegations show task_5kQw', 'the task and its result']],
       hints,
       answer: found => {
@@ -63,7 +55,7 @@ export const registerDelegations = resourceCommands(
     }),
     controlCommand({
       name: 'cancel',
-      description: 'Cancel a task that is not over. Both workspaces are told.',
+      description: 'Cancel a task that has not ended. Both workspaces are notified.',
       operation: 'cancelDelegation',
       arguments: [['<ID>', 'the task', 'id']],
       options: [organisationOption()],
@@ -75,23 +67,6 @@ export const registerDelegations = resourceCommands(
   ],
 )
 
-function listText({ delegations }: DelegationPage, { out, host }: Session): string {
-  const now = host.clock.now()
-  const columns = [
-    { title: 'Id' },
-    { title: 'State' },
-    { title: 'From' },
-    { title: 'To' },
-    { title: 'Made' },
-    { title: 'Said last', flexible: true },
-  ]
-  const rows = delegations.map(({ id, state, from, to, createdAt, error, progress }) => ({
-    cells: [id, state, from.name, to.name, agoText(createdAt, now), error ?? progress?.text ?? ''],
-  }))
-  return renderTable({ columns, rows }, out)
-}
-
-/** Every line of quoted text has a bar before it. */
 function detailText({ id, state, from, to, task, result, ...facts }: DelegationDetail): string {
   const { progress, error, createdAt, startedAt, endedAt, deadlineAt, parentId } = facts
   const said = result?.text ?? progress?.text

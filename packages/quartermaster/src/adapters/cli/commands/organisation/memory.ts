@@ -1,12 +1,11 @@
 import { Option } from 'commander'
-import { MEMORY_PAGE, type MemoryFacts, type MemoryPage } from '../../../../contracts/index.ts'
+import { MEMORY_PAGE, type MemoryFacts } from '../../../../contracts/index.ts'
 import { controlCommand, doneLine, resourceCommands } from '../../command.ts'
 import { EXIT } from '../../errors.ts'
-import { cursorOption, nextPage, organisationOption, wholeNumber } from '../../options.ts'
+import { cursorOption, limitOption, nextPage, organisationOption } from '../../options.ts'
 import { barred, escapeLine } from '../../output/escape.ts'
 import { renderTable } from '../../output/layout.ts'
 import { agoText, isoTime } from '../../output/units.ts'
-import type { Session } from '../../session.ts'
 
 const hints = () => ({ listing: ['memory', 'list'] })
 
@@ -15,15 +14,13 @@ export const registerMemory = resourceCommands(
   [
     controlCommand({
       name: 'list',
-      description: 'List memories, newest first; with --query the most fitting first.',
+      description: 'List memories, newest first; with --query the best match first.',
       operation: 'memories',
       options: [
-        new Option('--workspace <WORKSPACE>', 'what this one reads, by its id or name; everything without'),
-        new Option('--query <TEXT>', 'what is looked for, as the workspace would ask'),
+        new Option('--workspace <WORKSPACE>', 'what this one can read, by its id or name (default: everything)'),
+        new Option('--query <TEXT>', 'what to look for, as the workspace would ask'),
         new Option('--scope <SCOPE>', 'only these').choices(['LOCAL', 'TEAM', 'GLOBAL']),
-        new Option('--limit <NUMBER>', `at most this many, up to ${MEMORY_PAGE.most}`)
-          .default(20)
-          .argParser(wholeNumber(1, MEMORY_PAGE.most)),
+        limitOption(MEMORY_PAGE.most).default(20),
         cursorOption(),
         organisationOption(),
       ],
@@ -31,10 +28,15 @@ export const registerMemory = resourceCommands(
         ['quartermaster memory list', 'everything, newest first'],
         ['quartermaster memory list --workspace researcher --query "rate limits"', 'what that agent would recall'],
       ],
-      answer: (page, session) =>
-        page.memories.length === 0
-          ? { notice: 'Nothing is remembered there.\n' }
-          : { text: listText(page, session), notice: nextPage(page.nextCursor ?? undefined) },
+      answer({ memories, nextCursor }, { host, out }) {
+        if (memories.length === 0) return { notice: 'Nothing is remembered there.\n' }
+        const now = host.clock.now()
+        const rows = memories.map(({ id, scope, content, provenance: { workspaceName, updatedAt } }) => {
+          return [id, scope, workspaceName, agoText(updatedAt, now), content]
+        })
+        const columns = ['Id', 'Scope', 'By', 'Changed', { wraps: 'Content' }]
+        return { text: renderTable(columns, rows, out), notice: nextPage(nextCursor) }
+      },
     }),
     controlCommand({
       name: 'show',
@@ -65,22 +67,6 @@ export const registerMemory = resourceCommands(
   ],
 )
 
-function listText({ memories }: MemoryPage, { out, host }: Session): string {
-  const now = host.clock.now()
-  const columns = [
-    { title: 'Id' },
-    { title: 'Scope' },
-    { title: 'By' },
-    { title: 'Changed' },
-    { title: 'Content', flexible: true },
-  ]
-  const rows = memories.map(({ id, scope, content, provenance: { workspaceName, updatedAt } }) => ({
-    cells: [id, scope, workspaceName, agoText(updatedAt, now), content],
-  }))
-  return renderTable({ columns, rows }, out)
-}
-
-/** Every line of the content has a bar before it, because it is quoted. */
 function memoryText({ id, scope, version, content, provenance }: MemoryFacts): string {
   const { workspaceName, operationId, conversationId, createdAt, updatedAt, updatedBy } = provenance
   const facts = [

@@ -57,7 +57,7 @@ export const registerPersons = resourceCommands(
     }),
     controlCommand({
       name: 'remove',
-      description: 'Remove a person, and take back all tokens they have, at once.',
+      description: 'Remove a person, and revoke all their tokens, at once.',
       operation: 'removePerson',
       arguments: [['<NAME>', 'the person', 'name']],
       options: [organisationOption()],
@@ -74,15 +74,12 @@ export const registerPersons = resourceCommands(
   ],
 )
 
-interface Named {
-  readonly name: string
-  readonly title?: string | null | undefined
-  readonly createdAt: number
-}
-
-function listText(what: string, all: readonly Named[], { out, host }: Session): string {
+function listText(
+  title: string,
+  all: readonly { name: string; title?: string | null | undefined; createdAt: number }[],
+  { out, host }: Session,
+): string {
   const now = host.clock.now()
-  const columns = [{ title: what }, { title: 'Since' }, { title: 'Title', flexible: true }]
-  const rows = all.map(({ name, title, createdAt }) => ({ cells: [name, agoText(createdAt, now), title ?? ''] }))
-  return renderTable({ columns, rows }, out)
+  const rows = all.map(({ name, title, createdAt }) => [name, agoText(createdAt, now), title ?? ''])
+  return renderTable([title, 'Since', { wraps: 'Title' }], rows, out)
 }

@@ -20,32 +20,32 @@ export const registerPeers = resourceCommands(
   [
     controlCommand({
       name: 'add',
-      description: 'Make an A2A agent a peer. Its card is looked at first.',
+      description: 'Make an A2A agent a peer. Its card is read first.',
       operation: 'addExternalPeer',
       arguments: [
         ['<NAME>', 'what it is called here', 'name'],
-        ['<URL>', 'where its card is, or the agent itself', 'cardUrl'],
+        ['<URL>', 'the address of its card, or of the agent itself', 'cardUrl'],
       ],
       options: [
         parentOption(),
-        new Option('--role <TEXT>', 'what it is there for'),
-        new Option('--secret <NAME>', 'the secret that lets us in there, by its name in secrets.json'),
-        new Option('--header <NAME>', 'the header that the secret is sent in; as a bearer token without'),
+        new Option('--role <TEXT>', 'what it is for'),
+        new Option('--secret <NAME>', 'the secret to sign in with, by its name in secrets.json'),
+        new Option('--header <NAME>', 'the header for the secret (default: as a bearer token)'),
         new Option('--host <HOST>', 'a host inside this network that its card may name, once for each').argParser(
           repeated,
         ),
         new Option(
           '--capacity <NUMBER>',
-          `how many tasks it is given at a time, up to ${most}; ${usual} without`,
+          `how many tasks it is given at a time, up to ${most} (default: ${usual})`,
         ).argParser(wholeNumber(1, most)),
         organisationOption(),
       ],
-      keys: { host: 'hosts' },
+      input: ({ host: hosts, ...given }) => ({ ...given, hosts }),
       examples: [
         ['quartermaster peers add painter https://agents.example.com/painter', 'one that everybody may ask'],
         ['quartermaster peers add painter https://agents.example.com/painter --secret PAINTER', 'one that wants a key'],
       ],
-      label: 'Looking at its card',
+      label: 'Reading its card',
       answer: (made, session) => outcome(session, made, `"${made.name}" is a peer: ${made.id}`),
     }),
     controlCommand({
@@ -54,14 +54,20 @@ export const registerPeers = resourceCommands(
       operation: 'externalPeers',
       options: [organisationOption()],
       examples: [['quartermaster peers list', 'all of them, and whether they are there']],
-      answer: (found, session) =>
+      answer: (found, { out }) =>
         found.length === 0
           ? { notice: 'There are none. Add one: quartermaster peers add NAME URL\n' }
-          : { text: listText(found, session) },
+          : {
+              text: renderTable(
+                ['Peer', 'Presence', 'Id', { wraps: 'Address' }],
+                found.map(({ name, presence, id, url }) => [name, presence, id, url]),
+                out,
+              ),
+            },
     }),
     controlCommand({
       name: 'show',
-      description: 'Show one of them, with what its card says.',
+      description: 'Show a peer, with what its card says.',
       operation: 'externalPeer',
       arguments: ONE,
       options: [organisationOption()],
@@ -71,12 +77,12 @@ export const registerPeers = resourceCommands(
     }),
     controlCommand({
       name: 'refresh',
-      description: 'Look at the card of one now. This happens automatically every ten minutes.',
+      description: 'Read the card of a peer now. This happens automatically every ten minutes.',
       operation: 'refreshExternalPeer',
       arguments: ONE,
       options: [organisationOption()],
-      examples: [['quartermaster peers refresh painter', 'after it has moved, or learnt something']],
-      label: 'Looking at its card',
+      examples: [['quartermaster peers refresh painter', 'after it moved or has new skills']],
+      label: 'Reading its card',
       hints,
       answer: (seen, session) =>
         outcome(
@@ -87,12 +93,12 @@ export const registerPeers = resourceCommands(
     }),
     controlCommand({
       name: 'remove',
-      description: 'Take one out. What it has not done yet fails, and is cancelled there.',
+      description: 'Remove a peer. Its unfinished tasks fail, and are cancelled there.',
       operation: 'removeExternalPeer',
       arguments: ONE,
       options: [organisationOption()],
       examples: [['quartermaster peers remove painter', 'it can be added again under its name']],
-      label: 'Taking it out',
+      label: 'Removing',
       hints,
       answer: (gone, session) => outcome(session, gone, `"${gone.name}" is no peer any more.`),
     }),
@@ -101,12 +107,6 @@ export const registerPeers = resourceCommands(
 
 function outcome({ out }: Session, { error }: ExternalPeerFacts, text: string): Answer {
   return { text: `${error === null ? out.paint.green('✓') : '✗'} ${escapeLine(text)}\n` }
-}
-
-function listText(peers: readonly ExternalPeerFacts[], { out }: Session): string {
-  const columns = [{ title: 'Peer' }, { title: 'Presence' }, { title: 'Id' }, { title: 'Address', flexible: true }]
-  const rows = peers.map(({ name, presence, id, url }) => ({ cells: [name, presence, id, url] }))
-  return renderTable({ columns, rows }, out)
 }
 
 function factsOf(facts: ExternalPeerFacts, now: number): (readonly [string, string | undefined])[] {

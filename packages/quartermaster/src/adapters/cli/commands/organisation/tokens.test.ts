@@ -50,7 +50,7 @@ describe('tokens', () => {
     expect((await run(['create', '--person', 'eve'], control)).stderr).toContain('of the person "eve"')
     expect(asked).toEqual([{ person: 'eve' }])
     expect((await run([], control)).stdout).toMatch(/^tok_1 +eve \(person\) +active /m)
-    expect((await run(['revoke', 'tok_1'], control)).stdout).toContain('of the person "eve" is taken back')
+    expect((await run(['revoke', 'tok_1'], control)).stdout).toContain('of the person "eve" is revoked')
   })
 
   it.each([[[]], [['worker', '--person', 'eve']]])('are nobody’s to guess: create %j', async argv => {
@@ -61,7 +61,7 @@ describe('tokens', () => {
     const tokens: Control['tokens'] = async () => [FACTS, { ...FACTS, id: 'tok_2', state: 'revoked', label: null }]
     const { stdout } = await run([], { tokens })
     expect(stdout).toBe(
-      'ID     WHOSE   STATE    MADE           LABEL\ntok_1  worker  active   2 minutes ago  laptop\ntok_2  worker  revoked  2 minutes ago\n',
+      'ID     HOLDER  STATE    MADE           LABEL\ntok_1  worker  active   2 minutes ago  laptop\ntok_2  worker  revoked  2 minutes ago\n',
     )
     const none = await run([], { tokens: async () => [] })
     expect([none.stdout, none.stderr]).toEqual(['', 'No tokens yet. Make one: quartermaster tokens create AGENT\n'])
@@ -86,7 +86,7 @@ describe('tokens', () => {
     const revoked = await run(['revoke', 'tok_1'], {
       revokeToken: async ({ id }) => ({ ...FACTS, id, state: 'revoked' }),
     })
-    expect(revoked).toMatchObject({ code: 0, stdout: '✓ Token tok_1 of "worker" is taken back.\n' })
+    expect(revoked).toMatchObject({ code: 0, stdout: '✓ Token tok_1 of "worker" is revoked.\n' })
     const asked: unknown[] = []
     const rotateToken: Control['rotateToken'] = async request => {
       asked.push(request)

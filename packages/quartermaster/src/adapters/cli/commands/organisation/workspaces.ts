@@ -4,7 +4,6 @@ import { controlCommand, doneLine, resourceCommands } from '../../command.ts'
 import { abilityOption, organisationOption, parentOption } from '../../options.ts'
 import { fields, renderTable } from '../../output/layout.ts'
 import { agoText } from '../../output/units.ts'
-import type { Session } from '../../session.ts'
 
 const hints = () => ({ listing: ['workspaces', 'list'] })
 const ONE = [['<WORKSPACE>', 'by its id or name', 'id']] as const
@@ -12,17 +11,22 @@ const ONE = [['<WORKSPACE>', 'by its id or name', 'id']] as const
 export const registerWorkspaces = resourceCommands(
   [
     'workspaces',
-    'Show and make workspaces: the places of agents in the organisation, as a tree.',
+    'Show and make workspaces: one for each agent of the organisation, as a tree.',
     'list | show | create | archive | restore [options]',
   ],
   [
     controlCommand({
       name: 'list',
-      description: 'List all workspaces as a tree, with who is there.',
+      description: 'List all workspaces as a tree, with their presence.',
       operation: 'workspaces',
       options: [new Option('--status <STATUS>', 'only those').choices(WorkspaceStatus.options), organisationOption()],
       examples: [['quartermaster workspaces list', 'all of them']],
-      answer: (found, session) => ({ text: listText(found, session) }),
+      answer(found, { out }) {
+        const rows = found.map(({ name, tier, status, presence, id, role }) => {
+          return [`${'  '.repeat(tier)}${name}`, status === 'active' ? presence : status, id, role]
+        })
+        return { text: renderTable(['Workspace', 'Presence', 'Id', { wraps: 'Role' }], rows, out) }
+      },
     }),
     controlCommand({
       name: 'show',
@@ -36,16 +40,11 @@ export const registerWorkspaces = resourceCommands(
     }),
     controlCommand({
       name: 'create',
-      description: 'Make a workspace for an agent that runs elsewhere. Those of this folder have theirs already.',
+      description: 'Make a workspace for an agent that runs elsewhere. Agents of this folder have one already.',
       operation: 'createWorkspace',
       arguments: [['<NAME>', 'what it is called', 'name']],
-      options: [
-        parentOption(),
-        new Option('--role <TEXT>', 'what it is there for'),
-        abilityOption(),
-        organisationOption(),
-      ],
-      keys: { ability: 'abilities' },
+      options: [parentOption(), new Option('--role <TEXT>', 'what it is for'), abilityOption(), organisationOption()],
+      input: ({ ability: abilities, ...given }) => ({ ...given, abilities }),
       examples: [
         ['quartermaster workspaces create researcher --parent default', 'below the agent "default"'],
         ['quartermaster workspaces create herald --ability broadcast', 'with a right beyond tools'],
@@ -59,7 +58,7 @@ export const registerWorkspaces = resourceCommands(
       operation: 'archiveWorkspace',
       arguments: ONE,
       options: [organisationOption()],
-      examples: [['quartermaster workspaces archive researcher', 'it and what is its own stay on record']],
+      examples: [['quartermaster workspaces archive researcher', 'its memories and messages are kept']],
       label: 'Archiving',
       hints,
       answer: ({ name }, session) => ({ text: doneLine(session, `The workspace "${name}" is archived.`) }),
@@ -70,21 +69,13 @@ export const registerWorkspaces = resourceCommands(
       operation: 'restoreWorkspace',
       arguments: ONE,
       options: [organisationOption()],
-      examples: [['quartermaster workspaces restore researcher', 'with all that was its own']],
+      examples: [['quartermaster workspaces restore researcher', 'with its memories and messages']],
       label: 'Restoring',
       hints,
       answer: ({ name }, session) => ({ text: doneLine(session, `The workspace "${name}" is active again.`) }),
     }),
   ],
 )
-
-function listText(workspaces: readonly WorkspaceFacts[], { out }: Session): string {
-  const columns = [{ title: 'Workspace' }, { title: 'Presence' }, { title: 'Id' }, { title: 'Role', flexible: true }]
-  const rows = workspaces.map(({ name, tier, status, presence, id, role }) => ({
-    cells: [`${'  '.repeat(tier)}${name}`, status === 'active' ? presence : status, id, role],
-  }))
-  return renderTable({ columns, rows }, out)
-}
 
 function factsOf(facts: WorkspaceFacts, now: number): (readonly [string, string | undefined])[] {
   const { registeredAt, lastSeenAt, capacity } = facts

@@ -1,79 +1,71 @@
 import { createHash } from 'node:crypto'
 import { Option } from 'commander'
-import { addExamples, type Register } from '../../command.ts'
-import { CompletingOption } from '../../completion/command-line.ts'
-import { EXIT, exitCodeOf } from '../../errors.ts'
-import type { ConnectCommand } from '../../host.ts'
-import { defined, organisationOption, type Within } from '../../options.ts'
+import { command, printAnswer } from '../../command.ts'
+import { exitCodeOf } from '../../errors.ts'
+import type { CliHost, ConnectCommand } from '../../host.ts'
+import { agentOption, defined, organisationOption } from '../../options.ts'
 import { escapeLine, shellWord } from '../../output/escape.ts'
 import type { Session } from '../../session.ts'
 
-interface ConnectFlags extends Within {
-  agent: string
-  print?: ClientName
-}
+/** The clients whose configuration we know. */
+const CLIENTS = ['claude', 'codex', 'cursor', 'vscode'] as const
+type ClientName = (typeof CLIENTS)[number]
 
-export const registerConnect: Register = (program, act) => {
-  const command = program
-    .command('connect')
-    .description('Be an MCP server on standard input and output, by way of the running "up".')
-    .addOption(new CompletingOption('--agent <NAME>', 'the agent that the client is', 'agent').default('default'))
-    .addOption(organisationOption())
-    .addOption(new Option('--print <CLIENT>', 'print how this client is told to connect, instead').choices(CLIENTS))
-    .action((flags: ConnectFlags) => act(session => connect(session, flags)))
-  addExamples(command, [
+export const registerConnect = command<{ agent: string; organisation?: string; print?: ClientName }>({
+  name: 'connect',
+  description: 'Be an MCP server on standard input and output, connected to the running "up".',
+  options: [
+    agentOption('the agent that the client is').default('default'),
+    organisationOption(),
+    new Option('--print <CLIENT>', 'print how to configure this client, instead').choices(CLIENTS),
+  ],
+  examples: [
     ['quartermaster connect --print claude', 'the line that makes Claude Code use the agent "default"'],
     ['quartermaster connect --agent researcher', 'what a client runs'],
-  ])
-}
+  ],
+  async run(session, { print, ...agent }) {
+    const { host, notices } = session
+    const { config, data } = session.options
+    const options = { ...agent, ...defined({ config, data }) }
+    if (print) return printSetup(session, print, options)
+    // A person who types the command at a terminal probably wants the other form.
+    if (host.io.stdin.isTTY)
+      await notices.write(
+        'This speaks MCP with a client that starts it. To configure one: quartermaster connect --print claude\n',
+      )
+    const { failure } = await host.connect(options)
+    return failure ? exitCodeOf(failure) : 0
+  },
+})
 
-/** A person who types the command at a terminal probably wants the other form. */
-const FOR_CLIENTS = 'This speaks MCP with a client that starts it. To tell one: quartermaster connect --print claude\n'
-
-async function connect(session: Session, { agent, organisation, print }: ConnectFlags): Promise<number> {
-  const { config, data } = session.options
-  const options = { agent, ...defined({ organisation, config, data }) }
-  if (print) return printSetup(session, print, options)
-  if (session.host.io.stdin.isTTY) await session.notices.write(FOR_CLIENTS)
-  const { failure } = await session.host.connect(options)
-  return failure ? exitCodeOf(failure) : EXIT.done
-}
-
-type Place = Parameters<Session['host']['connectCommand']>[0]
-
-async function printSetup(session: Session, client: ClientName, options: Place): Promise<number> {
+async function printSetup(
+  session: Session,
+  client: ClientName,
+  options: Parameters<CliHost['connectCommand']>[0],
+): Promise<number> {
   const command = await session.host.connectCommand(options)
   const setup = clientSetup(client, options, command)
-  // The line is printed all the same: the agent, or the project, may be yet to come.
+  // The line is printed all the same: the agent or the project may be made later.
   for (const doubt of command.doubts ?? []) await session.notices.write(`Note: ${escapeLine(doubt)}\n`)
-  if (session.json) {
-    const [program, ...script] = command.program
-    await session.printJson({ ...setup, agent: options.agent, command: program, args: [...script, ...command.args] })
-    return EXIT.done
-  }
+  const [program, ...script] = command.program
+  const json = { ...setup, agent: options.agent, command: program, args: [...script, ...command.args] }
   const where = setup.file === undefined ? 'Run this:' : `Put this into ${setup.file}, beside what is there:`
-  await session.notices.write(`${escapeLine(where)}\n`)
-  await session.out.write(`${setup.text}\n`)
-  return EXIT.done
+  if (!session.json) await session.notices.write(`${escapeLine(where)}\n`)
+  return printAnswer(session, json, { text: `${setup.text}\n` })
 }
 
-/** How one client is told about us. */
+/** How a client is configured to use us. */
 interface ClientSetup {
   readonly client: string
   /** What the server is called there. */
   readonly name: string
-  /** To be run in a shell, or put into the file. */
+  /** A line for a shell, or the text for the file. */
   readonly text: string
-  /** Where the text belongs, when it is no command. */
   readonly file?: string
 }
 
-/** The clients we know how to tell. */
-const CLIENTS = ['claude', 'codex', 'cursor', 'vscode'] as const
-type ClientName = (typeof CLIENTS)[number]
-
 /** What to do so that a client starts the bridge as this agent. It holds no secret. */
-export function clientSetup(client: ClientName, agent: AgentPlace, command: ConnectCommand): ClientSetup {
+export function clientSetup(client: ClientName, agent: ConnectingAgent, command: ConnectCommand): ClientSetup {
   const name = serverName(agent)
   return { client, name, ...SETUPS[client](name, command) }
 }
@@ -96,7 +88,7 @@ function shellLine({ name, program, args }: ConnectCommand): string {
   return [...(name === undefined ? program : [name]), ...args].map(shellWord).join(' ')
 }
 
-/** Editors are not started from a shell and do not have its search path, so every path is whole. */
+/** Editors are not started from a shell and do not have its search path, so every path is absolute. */
 function entry({ program, args }: ConnectCommand): object {
   const [command, ...script] = program
   return { type: 'stdio', command, args: [...script, ...args] }
@@ -106,8 +98,7 @@ function json(value: unknown): string {
   return JSON.stringify(value, null, 2)
 }
 
-/** Which agent a client is. */
-interface AgentPlace {
+interface ConnectingAgent {
   readonly agent: string
   /** The first one when absent. */
   readonly organisation?: string | undefined
@@ -118,17 +109,15 @@ const OURS = 'quartermaster'
 const LONGEST = 32
 
 /**
- * What the server is called in a client: each agent has a name of its own, or the second one that a client is told of would take
- * the place of the first. No client takes more than letters, digits, `-` and `_`.
+ * What the server is called in a client: a name for each agent, so that a second agent does not replace the first in the
+ * client. Clients accept only letters, digits, `-` and `_`.
  */
-function serverName({ agent, organisation = 'default' }: AgentPlace): string {
-  const place = organisation === 'default' ? [agent] : [organisation, agent]
-  if (place.join('/') === 'default') return OURS
-  const name = [OURS, ...place].join('-').replaceAll(/[^\w-]/g, '-')
-  return name.length <= LONGEST ? name : `${name.slice(0, LONGEST - 5)}-${markOf(place.join('/'))}`
-}
-
-/** Tells two apart that begin alike. */
-function markOf(text: string): string {
-  return createHash('sha256').update(text).digest('hex').slice(0, 4)
+function serverName({ agent, organisation = 'default' }: ConnectingAgent): string {
+  const words = organisation === 'default' ? [agent] : [organisation, agent]
+  const full = words.join('/')
+  if (full === 'default') return OURS
+  const name = [OURS, ...words].join('-').replaceAll(/[^\w-]/g, '-')
+  // The hash distinguishes names that begin alike.
+  const hash = createHash('sha256').update(full).digest('hex')
+  return name.length <= LONGEST ? name : `${name.slice(0, LONGEST - 5)}-${hash.slice(0, 4)}`
 }

@@ -252,7 +252,7 @@ describe('recheck', () => {
     expect(stdout).toContain(
       '✗ weather is still missing something.\n  forecast has been down for 3 minutes: connection refused\n    Next recheck: now.',
     )
-    expect(stdout).toContain('Probed  nothing: it was looked at a moment ago')
+    expect(stdout).toContain('Probed  nothing: it was probed a moment ago')
   })
 
   it('says nothing of a wait where no up runs, because the next command looks anew', async () => {
@@ -278,7 +278,7 @@ describe('recheck', () => {
         '✗ weather is still missing something.',
         '  forecast is switched off in the configuration',
         '    Fix: Switch it on in the configuration: dependencies.forecast.enabled.',
-        'Probed  nothing: what is switched off is never looked at',
+        'Probed  nothing: what is switched off is never probed',
         '',
       ].join('\n'),
     )

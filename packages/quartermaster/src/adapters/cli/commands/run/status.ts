@@ -1,44 +1,35 @@
-import type { DependencyStatus, Finding, NodeFacts, RecheckAnswer, StatusReport } from '../../../../contracts/index.ts'
-import { addExamples, type Register } from '../../command.ts'
-import { CompletingArgument } from '../../completion/command-line.ts'
+import { Option } from 'commander'
+import type { Finding, NodeFacts, RecheckAnswer, StatusReport } from '../../../../contracts/index.ts'
+import { controlCommand } from '../../command.ts'
 import { EXIT } from '../../errors.ts'
-import { defined } from '../../options.ts'
-import { count, fields, paragraph, type Row, renderTable } from '../../output/layout.ts'
+import { count, fields, renderTable, unwrapped } from '../../output/layout.ts'
 import type { Printer } from '../../output/printer.ts'
 import {
   fixBlock,
   hanging,
   isSwitchedOff,
   missingBlock,
-  placeAtBegin,
-  problemBlock,
+  placePrefix,
+  problemBlocks,
   stateInWords,
 } from '../../output/problem-text.ts'
 import { inWords } from '../../output/units.ts'
 import type { Session } from '../../session.ts'
-import { unseenText } from '../servers/upstream-status.ts'
+import { unconnectedText } from '../servers/upstream-status.ts'
 
-export const registerStatus: Register = (program, act) => {
-  const command = program
-    .command('status')
-    .description('Show what runs, what works and what does not.')
-    .action(() => act(status))
-  addExamples(command, [
+export const registerStatus = controlCommand({
+  name: 'status',
+  description: 'Show what runs, what works and what does not.',
+  operation: 'status',
+  examples: [
     ['quartermaster status', 'the overview'],
     ['quartermaster status --json | jq \'.dependencies[] | select(.state != "up")\'', 'what is missing, for a program'],
-  ])
-}
-
-async function status(session: Session): Promise<number> {
-  const report = await session.connect(control => session.attend('Looking', options => control.status({}, options)))
-  await (session.json
-    ? session.printJson(report)
-    : session.out.write(statusText(report, session.out, session.host.clock.now())))
-  return EXIT.done
-}
+  ],
+  answer: (report, { out, host }) => ({ text: statusText(report, out, host.clock.now()) }),
+})
 
 function statusText(report: StatusReport, printer: Printer, now: number): string {
-  const { from, ready, version, generation, tools, agents } = report
+  const { from, ready, version, generation } = report
   const server =
     from === 'up'
       ? `${ready ? 'running' : 'starting'} for ${inWords(now - report.startedAt)}`
@@ -48,23 +39,31 @@ function statusText(report: StatusReport, printer: Printer, now: number): string
       ['Version', version],
       ['Server', server],
       ['Generation', String(generation)],
-      [
-        'Tools',
-        `${tools.active} active, ${tools.disabled} disabled${tools.disabled > 0 ? ' (why: quartermaster tools --state disabled)' : ''}`,
-      ],
-      ['Agents', agents === 0 ? 'none yet (make one: quartermaster grant NAME files --create)' : String(agents)],
-      ...storeField(report.store),
+      ...amountFields(report),
+      ...storeFields(report.store),
     ],
     printer,
   )
-  const dependencies = dependencyText(report.dependencies, printer, now)
-  return [overview, dependencies, unseenText(report.unseen ?? []), problemsText(report, printer)]
-    .filter(text => text !== '')
-    .join('\n')
+  const parts = [
+    overview,
+    dependencyText(report, printer, now),
+    unconnectedText(report.unseen ?? []),
+    problemsText(report, printer),
+  ]
+  return parts.filter(text => text !== '').join('\n')
 }
 
-/** The file is where everybody expects it; a database is named, and said to be away when it is. */
-function storeField(store: StatusReport['store']): [string, string][] {
+/** How many tools and agents there are, and what to do when some do not work. */
+export function amountFields({ tools, agents }: StatusReport): [string, string][] {
+  const why = tools.disabled > 0 ? ' (why: quartermaster tools --state disabled)' : ''
+  return [
+    ['Tools', `${tools.active} active, ${tools.disabled} disabled${why}`],
+    ['Agents', agents === 0 ? 'none yet (make one: quartermaster grant NAME files --create)' : String(agents)],
+  ]
+}
+
+/** A person knows where the file is; a database is named, and whether it answers. */
+function storeFields(store: StatusReport['store']): [string, string][] {
   if (store?.kind !== 'postgresql') return []
   const { place, answers, nodes = [] } = store
   return [
@@ -77,55 +76,38 @@ function nodeText({ host, version, url, isThis }: NodeFacts): string {
   return `${url ?? 'a command'} on ${host}, version ${version}${isThis ? ' (this one)' : ''}`
 }
 
-function dependencyText(dependencies: readonly DependencyStatus[], printer: Printer, now: number): string {
-  if (dependencies.length === 0) return ''
-  const rows = dependencies.map(dependency => dependencyRow(dependency, printer, now))
-  return renderTable(
-    {
-      columns: [{ title: 'Dependency' }, { title: 'State' }, { title: 'For' }, { title: 'Reason', flexible: true }],
-      rows,
-    },
-    printer,
-  )
-}
-
 const STATE_STYLES = { up: 'green', recovering: 'yellow', down: 'red', unknown: 'yellow', optedOut: 'dim' } as const
 
-function dependencyRow({ name, state, since, reason, fix }: DependencyStatus, printer: Printer, now: number): Row {
-  const cells = [
-    name,
-    { text: stateInWords(state), style: printer.paint[STATE_STYLES[state]] },
-    inWords(now - since),
-    reason,
-  ]
-  return state === 'up' || state === 'optedOut' || fix === undefined
-    ? { cells }
-    : { cells, notes: [fixBlock(fix, { ...printer, width: undefined }, '').trim()] }
+function dependencyText({ dependencies }: StatusReport, printer: Printer, now: number): string {
+  if (dependencies.length === 0) return ''
+  const rows = dependencies.map(({ name, state, since, reason, fix }) => {
+    const isFine = state === 'up' || state === 'optedOut'
+    const stateCell = { text: stateInWords(state), style: printer.paint[STATE_STYLES[state]] }
+    return { cells: [name, stateCell, inWords(now - since), reason], notes: isFine || !fix ? [] : [`Fix: ${fix}`] }
+  })
+  return renderTable(['Dependency', 'State', 'For', { wraps: 'Reason' }], rows, printer)
 }
 
-function problemsText({ problems }: StatusReport, printer: Printer): string {
+/** Problems under their number. */
+export function problemsText({ problems }: StatusReport, printer: Printer): string {
   if (problems.length === 0) return ''
-  return `${printer.paint.bold(count(problems.length, 'problem'))}\n${problems.map(problem => problemBlock(problem, printer)).join('')}`
+  return `${printer.paint.bold(count(problems.length, 'problem'))}\n${problemBlocks(problems, printer)}`
 }
 
-export const registerDoctor: Register = (program, act) => {
-  const command = program
-    .command('doctor')
-    .description('Look for everything that is broken, and say how to fix each. Ends with 1 when there is an error.')
-    .action(() => act(doctor))
-  addExamples(command, [
+export const registerDoctor = controlCommand({
+  name: 'doctor',
+  description: 'Look for everything that is broken, and say how to fix each. Ends with 1 when there is an error.',
+  operation: 'doctor',
+  examples: [
     ['quartermaster doctor', 'look at configuration, definitions, agents and dependencies'],
     ['quartermaster doctor --json > findings.json', 'the same for a program'],
-  ])
-}
-
-async function doctor(session: Session): Promise<number> {
-  const findings = await session.connect(control =>
-    session.attend('Looking at everything', options => control.doctor({}, options)),
-  )
-  await (session.json ? session.printJson(findings) : session.out.write(doctorText(findings, session.out)))
-  return findings.some(finding => finding.level === 'error') ? EXIT.no : EXIT.done
-}
+  ],
+  label: 'Looking at everything',
+  answer: (findings, { out }) => ({
+    text: doctorText(findings, out),
+    code: findings.some(finding => finding.level === 'error') ? EXIT.no : EXIT.done,
+  }),
+})
 
 function doctorText(findings: readonly Finding[], printer: Printer): string {
   const amount = (level: Finding['level']) => findings.filter(finding => finding.level === level).length
@@ -138,45 +120,38 @@ const MARKS = { ok: ['green', '✓'], warning: ['yellow', '!'], error: ['red', '
 
 function findingText({ level, what, where, fix }: Finding, printer: Printer): string {
   const [style, mark] = MARKS[level]
-  const isPlaced = where === undefined || placeAtBegin(what, where) !== undefined
+  const isPlaced = where === undefined || placePrefix(what, where) !== undefined
   const text = isPlaced ? what : `${what} (${where})`
   return `${printer.paint[style](mark)} ${hanging(text, printer)}${fixBlock(fix, printer, '  ')}`
 }
 
-export const registerRecheck: Register = (program, act) => {
-  const command = program
-    .command('recheck')
-    .description('Probe what a tool, dependency or capability is missing. Ends with 1 when something still is.')
-    .addArgument(
-      new CompletingArgument(
-        '<NAME>',
-        'its name; tool:NAME, dependency:NAME or capability:NAME where that is ambiguous',
-        'anything',
-      ),
-    )
-    .option('--force', 'probe even if that was done a moment ago')
-    .action((name: string, { force }: { force?: boolean }) => act(session => recheck(session, name, force)))
-  addExamples(command, [
+export const registerRecheck = controlCommand({
+  name: 'recheck',
+  description: 'Probe what a tool, dependency or capability is missing. Ends with 1 when something is still missing.',
+  operation: 'recheck',
+  arguments: [
+    ['<NAME>', 'its name; tool:NAME, dependency:NAME or capability:NAME where that is ambiguous', 'name', 'anything'],
+  ],
+  options: [new Option('--force', 'probe even if that was done a moment ago')],
+  examples: [
     ['quartermaster recheck weather', 'after you fixed what the tool needs'],
     ['quartermaster recheck dependency:mail --force', 'without waiting for the next allowed probe'],
-  ])
-}
-
-async function recheck(session: Session, name: string, force: boolean | undefined): Promise<number> {
-  session.hints = { name }
-  const answer = await session.connect(control =>
-    session.attend(`Rechecking ${name}`, options => control.recheck(defined({ name, force }), options)),
-  )
-  await (session.json ? session.printJson(answer) : session.out.write(recheckText(name, answer, session)))
-  return answer.active ? EXIT.done : EXIT.no
-}
+  ],
+  label: ({ name }) => `Rechecking ${name}`,
+  hints: ({ name }) => ({ name }),
+  answer: (found, session, { name }) => ({
+    text: recheckText(name, found, session),
+    code: found.active ? EXIT.done : EXIT.no,
+  }),
+})
 
 function recheckText(name: string, answer: RecheckAnswer, { out, host, from }: Session): string {
-  const head = answer.active ? `${name} has everything it needs.` : `${name} is still missing something.`
-  const mark = answer.active ? out.paint.green('✓') : out.paint.red('✗')
+  const { active, missing } = answer
+  const head = active ? `${name} has everything it needs.` : `${name} is still missing something.`
+  const mark = active ? out.paint.green('✓') : out.paint.red('✗')
   return [
-    `${mark} ${paragraph(head, { ...out, width: undefined })}`,
-    ...answer.missing.map(missing => missingBlock(missing, { now: host.clock.now(), from }, out)),
+    `${mark} ${unwrapped(head)}`,
+    ...missing.map(one => missingBlock(one, { now: host.clock.now(), from }, out)),
     fields([['Probed', probedText(answer)]], out),
   ].join('')
 }
@@ -185,6 +160,6 @@ function probedText({ probed, missing }: RecheckAnswer): string {
   if (probed.length > 0) return probed.join(', ')
   if (missing.length === 0) return 'nothing: all of it is up'
   return missing.every(isSwitchedOff)
-    ? 'nothing: what is switched off is never looked at'
-    : 'nothing: it was looked at a moment ago'
+    ? 'nothing: what is switched off is never probed'
+    : 'nothing: it was probed a moment ago'
 }

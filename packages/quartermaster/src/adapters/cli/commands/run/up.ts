@@ -1,14 +1,15 @@
 import { isIP } from 'node:net'
 import { InvalidArgumentError, Option } from 'commander'
 import type { AuditEntry, Events, OperationChange, OperationState, Problem } from '../../../../contracts/index.ts'
-import { addExamples, type Register } from '../../command.ts'
+import { command } from '../../command.ts'
 import { EXIT } from '../../errors.ts'
 import type { UpEvent, UpStarted } from '../../host.ts'
-import { againWithin, defined, fullName } from '../../options.ts'
+import { defined, fullName, organisationFlag } from '../../options.ts'
 import { escapeLine } from '../../output/escape.ts'
 import { count, fields } from '../../output/layout.ts'
-import { dependencyInWords, problemBlock, problemInWords } from '../../output/problem-text.ts'
+import { dependencyInWords, problemInWords } from '../../output/problem-text.ts'
 import { type Session, within } from '../../session.ts'
+import { amountFields, problemsText } from './status.ts'
 
 interface Listen {
   host: string
@@ -16,19 +17,20 @@ interface Listen {
   background?: true
 }
 
-export const registerUp: Register = (program, act) => {
-  const command = program
-    .command('up')
-    .description('Run everything in this process, until Ctrl-C.')
-    .addOption(new Option('--host <HOST>', 'the address to listen on').default('127.0.0.1').argParser(toHost))
-    .addOption(new Option('--port <PORT>', 'the port to listen on; 0 picks a free one').default(7420).argParser(toPort))
-    .addOption(new Option('--background', 'stop when no client is connected').hideHelp())
-    .action((options: Listen) => act(session => up(session, options)))
-  addExamples(command, [
+export const registerUp = command<Listen>({
+  name: 'up',
+  description: 'Run everything in this process, until Ctrl-C.',
+  options: [
+    new Option('--host <HOST>', 'the address to listen on').default('127.0.0.1').argParser(toHost),
+    new Option('--port <PORT>', 'the port to listen on; 0 picks a free one').default(7420).argParser(toPort),
+    new Option('--background', 'stop when no client is connected').hideHelp(),
+  ],
+  examples: [
     ['quartermaster up', 'on http://127.0.0.1:7420'],
     ['quartermaster up --port 0 --json', 'on any free port; the first line of output is one object with its url'],
-  ])
-}
+  ],
+  run: up,
+})
 
 function toPort(text: string): number {
   const port = /^\d{1,5}$/.test(text) ? Number(text) : Number.NaN
@@ -48,66 +50,46 @@ function toHost(text: string): string {
   return host
 }
 
-/** A server that was told to stop has this long before the terminal is given back. */
+/** A server that was asked to stop has this long before the command ends. */
 const STOP_WITHIN_MS = 10_000
 
-async function up(session: Session, { host, port, background }: Listen): Promise<number> {
+async function up(session: Session, { host, ...options }: Listen): Promise<number> {
   if (!isLoopback(host)) await session.notices.write(exposureWarning(session, host))
   const stop = new AbortController()
   const log = createUpLog(session)
   const { config, data } = session.options
-  const signal = AbortSignal.any([session.host.signal, stop.signal])
   const starting = session.host.up({
     host,
-    port,
+    ...options,
     json: session.json,
     onEvent: log.add,
-    signal,
-    ...defined({ config, data, background }),
+    signal: AbortSignal.any([session.host.signal, stop.signal]),
+    ...defined({ config, data }),
   })
   try {
     const started = await session.attend('Starting', () => starting)
-    await announce(session, started)
+    await session.out.write(session.json ? firstLine(session, started) : announcement(session, started))
     log.open(started.status.problems)
     await started.closed
     return EXIT.done
   } finally {
     stop.abort()
-    await within(
-      session.host,
-      STOP_WITHIN_MS,
-      starting.then(started => started.closed),
-    )
+    const stopped = starting.then(started => started.closed)
+    await within(session.host, STOP_WITHIN_MS, stopped)
   }
 }
 
-async function announce(session: Session, started: UpStarted): Promise<void> {
-  const { url, facts } = started
-  // The program that started us reads one line, so this is one line even on a terminal.
-  if (session.json)
-    return await session.out.write(`${JSON.stringify({ url, version: session.host.version, ...facts })}\n`)
-  await session.out.write(announcement(session, started))
+/** One line even on a terminal: the program that started us reads one. */
+function firstLine({ host }: Session, { url, facts }: UpStarted): string {
+  return `${JSON.stringify({ url, version: host.version, ...facts })}\n`
 }
 
 function announcement({ out, host }: Session, { url, notes = [], status }: UpStarted): string {
-  const { tools, agents, problems } = status
-  const facts = fields(
-    [
-      ['Listening', url],
-      [
-        'Tools',
-        `${tools.active} active, ${tools.disabled} disabled${tools.disabled > 0 ? ' (why: quartermaster tools --state disabled)' : ''}`,
-      ],
-      ['Agents', agents === 0 ? 'none yet (make one: quartermaster grant NAME files --create)' : String(agents)],
-    ],
-    out,
-  )
   return [
     `${out.paint.bold(`Quartermaster ${host.version}`)}\n`,
-    facts,
+    fields([['Listening', url], ...amountFields(status)], out),
     ...notes.map(note => `${escapeLine(note)}\n`),
-    problems.length === 0 ? '' : `${out.paint.bold(count(problems.length, 'problem'))}\n`,
-    ...problems.map(problem => problemBlock(problem, out)),
+    problemsText(status, out),
     out.paint.dim('Ctrl-C stops it.\n'),
   ].join('')
 }
@@ -121,14 +103,8 @@ function exposureWarning({ notices }: Session, host: string): string {
   return `${notices.paint.yellow('Warning:')} ${escapeLine(host)} can be reached from other machines. Anyone with a credential can use every tool from there; listen on 127.0.0.1 unless you mean that.\n`
 }
 
-interface UpLog {
-  add(event: UpEvent): void
-  /** From now on lines are written; those of before come first, without the problems that were told already. */
-  open(told: readonly Problem[]): void
-}
-
-/** Tells the person who watches `up` what happens. A program that reads `--json` is told nothing more. */
-function createUpLog({ json, notices, host }: Session): UpLog {
+/** Reports to the person who watches `up` what happens. A program that reads `--json` gets nothing more. */
+function createUpLog({ json, notices, host }: Session) {
   const early: { time: string; event: UpEvent }[] = []
   let isOpen = false
   const write = (time: string, lines: readonly string[]) => {
@@ -136,32 +112,27 @@ function createUpLog({ json, notices, host }: Session): UpLog {
     if (text !== '') void notices.write(text)
   }
   return {
-    add(event) {
+    add(event: UpEvent): void {
       if (json) return
       const time = new Date(host.clock.now()).toTimeString().slice(0, 8)
       if (isOpen) write(time, describe(event))
       else early.push({ time, event })
     },
-    open(told) {
+    /** Writes lines from now on, first those of earlier events, without the problems that were printed already. */
+    open(printed: readonly Problem[]): void {
       isOpen = true
-      const known = new Set(told.map(problemInWords))
-      for (const { time, event } of early) write(time, describe(withoutKnown(event, known)))
+      const known = new Set(printed.map(problemInWords))
+      for (const { time, event } of early) write(time, describe(event, known))
     },
   }
 }
 
-function withoutKnown(happened: UpEvent, known: ReadonlySet<string>): UpEvent {
-  if (happened.name !== 'definitions.rejected') return happened
-  const problems = happened.event.problems.filter(problem => !known.has(problemInWords(problem)))
-  return { name: happened.name, event: { problems } }
-}
-
-function describe(happened: UpEvent): readonly string[] {
+function describe(happened: UpEvent, known: ReadonlySet<string> = new Set()): readonly string[] {
   switch (happened.name) {
     case 'generation.swapped':
       return [generationLine(happened.event)]
     case 'definitions.rejected':
-      return happened.event.problems.map(problemLine)
+      return happened.event.problems.filter(problem => !known.has(problemInWords(problem))).map(problemLine)
     case 'dependency.changed':
       return [dependencyInWords({ ...happened.event, state: happened.event.to })]
     case 'tools.disabled':
@@ -177,7 +148,7 @@ function describe(happened: UpEvent): readonly string[] {
     case 'operation.changed':
       return operationLines(happened.event)
     case 'operation.dropped':
-      return [`${happened.event.tool} of ${whose(happened.event.caller)}: dropped (${happened.event.id})`]
+      return [`${happened.event.tool} of ${nameOf(happened.event.caller)}: dropped (${happened.event.id})`]
     case 'approval.opened':
       return [askLine(happened.event)]
     case 'approval.answered':
@@ -185,21 +156,20 @@ function describe(happened: UpEvent): readonly string[] {
     case 'grants.revoked':
       return [`${count(happened.event.count, 'grant')} taken back by ${happened.event.by}`]
     case 'workspace.changed':
-      return happened.event.status === 'archived' ? [`workspace archived: ${whose(happened.event)}`] : []
+      return happened.event.status === 'archived' ? [`workspace archived: ${nameOf(happened.event)}`] : []
     case 'delegation.changed':
       return [delegationLine(happened.event)]
     case 'presence.changed':
-      return [`${whose(happened.event)} is ${happened.event.to}`]
+      return [`${nameOf(happened.event)} is ${happened.event.to}`]
     case 'notice':
       return [`${happened.event.level === 'warning' ? 'warning: ' : ''}${happened.event.text}`]
   }
 }
 
-/** Of another organisation than the first it is said which. */
-const whose = ({ organisation, name }: { organisation: string; name: string }) => fullName(organisation, name)
+const nameOf = ({ organisation, name }: { organisation: string; name: string }) => fullName(organisation, name)
 
 function askLine({ id, tool, organisation, agent }: Events['approval.opened']): string {
-  const show = `quartermaster approvals show ${id}${againWithin(organisation)}`
+  const show = `quartermaster approvals show ${id}${organisationFlag(organisation)}`
   return `${fullName(organisation, agent)} asks for consent to ${tool}: ${show}`
 }
 
@@ -211,7 +181,7 @@ function delegationLine({ organisation, from, to, state, id }: Events['delegatio
   return `${fullName(organisation, from)} → ${to}: ${state} (${id})`
 }
 
-/** As many names as a line can hold. */
+/** How many names a line can hold. */
 const FEW = 6
 
 function toolsInWords(tools: readonly string[]): string {
@@ -243,31 +213,28 @@ function problemLine(problem: Problem): string {
   return `${problem.severity === 'error' ? 'problem' : 'warning'}: ${problemInWords(problem)}`
 }
 
-/** What the line about the call does not say: that it has to wait, or that a person has to decide. */
+/** Changes after a run that the line about the call does not report. */
 const AFTER_A_RUN: ReadonlySet<OperationState> = new Set(['queued', 'exhausted', 'expired'])
 
-/** What the line about the question, or about its answer, says already. */
-const ASKED_AND_ANSWERED: ReadonlySet<OperationState> = new Set(['waitingForApproval', 'queued', 'denied'])
+/** Changes that the line about the approval, or about its answer, reports already. */
+const AFTER_AN_ANSWER: ReadonlySet<OperationState> = new Set(['waitingForApproval', 'queued', 'denied'])
 
-function isToldOtherwise({ from, to }: OperationChange): boolean {
+function isReportedElsewhere({ from, to }: OperationChange): boolean {
   if (from === undefined) return to === 'leased' || to === 'waitingForApproval'
-  if (from === 'waitingForApproval') return ASKED_AND_ANSWERED.has(to)
+  if (from === 'waitingForApproval') return AFTER_AN_ANSWER.has(to)
   return from === 'leased' && !AFTER_A_RUN.has(to)
 }
 
-/** Of a call that runs and ends in one go the line about the call says all there is. */
 function operationLines(change: OperationChange): readonly string[] {
   const { id, tool, caller, from, to } = change
-  if (isToldOtherwise(change)) return []
+  if (isReportedElsewhere(change)) return []
   // A call that no person allowed cannot be retried.
-  const next =
-    GIVEN_UP.has(to) && from !== 'waitingForApproval'
-      ? `; to try it again: quartermaster operations retry ${id}${againWithin(caller.organisation)}`
-      : ` (${id})`
-  return [`${tool} of ${whose(caller)}: ${OPERATION_STATES[to]}${next}`]
+  const canRetry = (to === 'exhausted' || to === 'expired') && from !== 'waitingForApproval'
+  const next = canRetry
+    ? `; to try it again: quartermaster operations retry ${id}${organisationFlag(caller.organisation)}`
+    : ` (${id})`
+  return [`${tool} of ${nameOf(caller)}: ${OPERATION_STATES[to]}${next}`]
 }
-
-const GIVEN_UP: ReadonlySet<OperationState> = new Set(['exhausted', 'expired'])
 
 const OPERATION_STATES: Readonly<Record<OperationState, string>> = {
   waitingForApproval: 'waits for approval',
@@ -286,5 +253,5 @@ const OUTCOMES = { succeeded: 'done', failed: 'failed', unknown: 'outcome unknow
 
 function callLine({ caller, tool, outcome, code, durationMs }: AuditEntry): string {
   const end = code === undefined ? OUTCOMES[outcome] : `${OUTCOMES[outcome]}, ${code}`
-  return `${whose(caller)} called ${tool}: ${end} (${Math.round(durationMs)} ms)`
+  return `${nameOf(caller)} called ${tool}: ${end} (${Math.round(durationMs)} ms)`
 }

@@ -1,9 +1,8 @@
-import { type Command, Option } from 'commander'
+import { Option } from 'commander'
 import { type Control, UpstreamConsent, type UpstreamStatus } from '../../../../contracts/index.ts'
 import { ask, canAsk } from '../../ask.ts'
-import { CompletingOption } from '../../completion/command-line.ts'
 import { UsageError } from '../../errors.ts'
-import { repeated } from '../../options.ts'
+import { agentOption, repeated } from '../../options.ts'
 import { escapeLine } from '../../output/escape.ts'
 import { count } from '../../output/layout.ts'
 import type { Session } from '../../session.ts'
@@ -13,7 +12,7 @@ export const DEFAULT_CONSENT: UpstreamConsent = 'destructive'
 export const CONSENT_HELP =
   'which tools ask a person first: destructive (what the server calls so, and what it does not describe unless named like reading), changing (all but what only reads), all, none'
 
-/** What asks by each choice. */
+/** The tools that ask by each choice. */
 export const CONSENT_CHOICES = {
   destructive: 'what the server calls destructive, and what it does not describe unless named like reading',
   changing: 'all but what the server says only reads',
@@ -21,30 +20,26 @@ export const CONSENT_CHOICES = {
   none: 'no tool',
 } as const satisfies Record<UpstreamConsent, string>
 
-interface ConsentOptions {
-  readonly consent?: UpstreamConsent
-  readonly yes?: boolean
-}
-
-/** The options about which tools of what is added ask a person. */
-export function addConsentOptions(command: Command, yes = 'ask nothing'): Command {
-  return command
-    .addOption(new Option('--consent <CHOICE>', CONSENT_HELP).choices(UpstreamConsent.options))
-    .option('--yes', `${yes}; consent is "destructive" where --consent does not say otherwise`)
+/** The options about which tools of the added servers ask a person. */
+export function consentOptions(yes = 'ask nothing'): Option[] {
+  return [
+    new Option('--consent <CHOICE>', CONSENT_HELP).choices(UpstreamConsent.options),
+    new Option('--yes', `${yes}; consent is "destructive" where --consent does not say otherwise`),
+  ]
 }
 
 interface Added {
-  /** Written into its entry because nothing was said of it. */
+  /** Written into its entry by default. */
   readonly consent?: UpstreamConsent | undefined
   readonly status?: UpstreamStatus | undefined
 }
 
-/** Asks a person once which tools of all servers that were added ask first, and writes it into their entries. */
+/** Asks a person once which tools of all added servers ask first, and writes it into their entries. */
 export async function chooseConsent<T extends Added>(
   session: Session,
   control: Pick<Control, 'setUpstreamConsent'>,
   added: readonly T[],
-  { consent: given, yes = false }: ConsentOptions,
+  { consent: given, yes = false }: { readonly consent?: UpstreamConsent; readonly yes?: boolean },
 ): Promise<T[]> {
   const open = added.flatMap(one => (one.consent && one.status ? [one.status] : []))
   const isAsked = given === undefined && !yes && !session.json && canAsk(session)
@@ -60,18 +55,20 @@ export async function chooseConsent<T extends Added>(
 }
 
 async function askChoice(session: Session, statuses: readonly UpstreamStatus[]): Promise<UpstreamConsent> {
-  const tools = sum(statuses, ({ tools }) => tools.offered)
-  const unseen = statuses.filter(({ asks }) => !asks).map(({ name }) => name)
-  const line = (choice: UpstreamConsent) => {
-    const stopped = choice === 'none' ? 0 : sum(statuses, ({ asks }) => asks?.[choice] ?? 0)
-    return `  ${choice.padEnd(12)}${tools === 0 ? '' : `${stopped} of ${count(tools, 'tool')}: `}${CONSENT_CHOICES[choice]}\n`
+  const sum = (amount: (status: UpstreamStatus) => number) => statuses.reduce((all, status) => all + amount(status), 0)
+  const tools = sum(({ tools }) => tools.offered)
+  const unknown = statuses.filter(({ asks }) => !asks).map(({ name }) => name)
+  const choiceLine = (choice: UpstreamConsent) => {
+    const asking = choice === 'none' ? 0 : sum(({ asks }) => asks?.[choice] ?? 0)
+    const amount = tools === 0 ? '' : `${asking} of ${count(tools, 'tool')}: `
+    return `  ${choice.padEnd(12)}${amount}${CONSENT_CHOICES[choice]}`
   }
   const lines = [
-    `Which tools of ${statuses.map(({ name }) => name).join(', ')} ask a person before they run?\n`,
-    ...UpstreamConsent.options.map(line),
-    unseen.length > 0 ? `The tools of ${unseen.join(', ')} are not known yet, and not counted.\n` : '',
+    `Which tools of ${statuses.map(({ name }) => name).join(', ')} ask a person before they run?`,
+    ...UpstreamConsent.options.map(choiceLine),
+    ...(unknown.length > 0 ? [`The tools of ${unknown.join(', ')} are not known yet, and not counted.`] : []),
   ]
-  await session.notices.write(lines.map(text => text && `${escapeLine(text.trimEnd())}\n`).join(''))
+  await session.notices.write(lines.map(line => `${escapeLine(line)}\n`).join(''))
   for (;;) {
     const answer = (await ask(session, `Choose [${DEFAULT_CONSENT}]: `)).trim().toLowerCase()
     const choice = UpstreamConsent.options.find(option => answer !== '' && option.startsWith(answer))
@@ -79,37 +76,30 @@ async function askChoice(session: Session, statuses: readonly UpstreamStatus[]):
   }
 }
 
-function sum(statuses: readonly UpstreamStatus[], amount: (status: UpstreamStatus) => number): number {
-  return statuses.reduce((all, status) => all + amount(status), 0)
-}
-
-/** Which tools of it ask a person, and how that is changed. */
+/** Which tools of an upstream ask a person, and how to change that. */
 export function asksText(status: UpstreamStatus | undefined): string {
   if (!status?.asks) return ''
   const { name, tools, asks } = status
   const more = asks.now > asks.first.length ? ` and ${asks.now - asks.first.length} more` : ''
   const named = asks.now === 0 ? '' : `: ${asks.first.join(', ')}${more}`
-  const ask = asks.now === 1 ? 'asks' : 'ask'
-  return `${asks.now} of ${count(tools.offered, 'tool')} ${ask} a person first${named}. Change it: quartermaster upstreams consent ${name} CHOICE (${UpstreamConsent.options.join(', ')})`
+  const verb = asks.now === 1 ? 'asks' : 'ask'
+  return `${asks.now} of ${count(tools.offered, 'tool')} ${verb} a person first${named}. Change it: quartermaster upstreams consent ${name} CHOICE (${UpstreamConsent.options.join(', ')})`
 }
 
-/** Who gets what is added. */
+/** The agents that get the added servers. */
 export interface GrantChoice {
   grant: boolean
   agent?: string[]
 }
 
-/** The options about who gets what is added. */
-export function addGrantOptions(command: Command): Command {
-  const agent = new CompletingOption(
-    '--agent <NAME>',
-    'give it to this agent instead of "default"; repeat for more',
-    'agent',
-  )
-  return command.addOption(agent.argParser(repeated)).addOption(new Option('--no-grant', 'give it to no agent'))
+export function grantOptions(): Option[] {
+  return [
+    agentOption('give it to this agent instead of "default"; repeat for more').argParser(repeated),
+    new Option('--no-grant', 'give it to no agent'),
+  ]
 }
 
-/** As the control takes it. */
+/** The choice, as the control takes it. */
 export function toGrant({ grant, agent }: GrantChoice): { grant?: string[] | false } {
   if (!grant && agent) throw new UsageError('--agent and --no-grant contradict each other.')
   if (!grant) return { grant: false }

@@ -4,39 +4,31 @@ import type { AddedUpstream, UpstreamConsent } from '../../../../contracts/index
 import { emptyHeader } from '../../../../core/kernel/index.ts'
 import { doubtfulArguments, separateSecrets } from '../../../../core/secrets/index.ts'
 import { withShellVariables } from '../../../../core/shell/index.ts'
-import { addExamples, type Register } from '../../command.ts'
+import { command, printAnswer, type Register } from '../../command.ts'
 import { CompletingOption } from '../../completion/command-line.ts'
 import { EXIT, EXIT_CODES, UsageError } from '../../errors.ts'
 import { defined, repeated } from '../../options.ts'
 import { escapeLine } from '../../output/escape.ts'
-import { paragraph } from '../../output/layout.ts'
-import type { Printer } from '../../output/printer.ts'
-import { problemBlock } from '../../output/problem-text.ts'
+import { unwrapped } from '../../output/layout.ts'
+import { problemBlocks } from '../../output/problem-text.ts'
 import type { Session } from '../../session.ts'
 import {
-  addConsentOptions,
-  addGrantOptions,
   asksText,
   chooseConsent,
+  consentOptions,
   DEFAULT_CONSENT,
   type GrantChoice,
+  grantOptions,
   toGrant,
 } from './add-choices.ts'
-import {
-  commonLines,
-  givenLine,
-  keptLines,
-  planOf,
-  releasedLines,
-  targetLines,
-  type UpstreamPlan,
-  wouldGiveLine,
-} from './add-plan.ts'
+import { commonLines, grantLine, keptLines, planOf, releasedLines, targetLines, type UpstreamPlan } from './add-plan.ts'
 import { argumentNotes, notesBut, pinEntry } from './pinning.ts'
-import { type JudgedAgain, judgedText, watchReview } from './review-text.ts'
-import { askedBy, firstStates, upstreamSentence } from './upstream-status.ts'
+import { rejudgedText, watchReview } from './review-text.ts'
+import { firstStates, upstreamSentence } from './upstream-status.ts'
 
-interface AddOptions extends GrantChoice {
+interface AddCommand extends GrantChoice {
+  name: string
+  words: string[]
   env?: string[]
   header?: string[]
   cwd?: string
@@ -49,26 +41,33 @@ interface AddOptions extends GrantChoice {
 }
 
 export const registerAdd: Register = (program, act) => {
-  const command = program
-    .command('add')
-    .description('Add an MCP server: a program, or an address. It is written to the configuration.')
-    .usage('NAME [options] -- COMMAND [ARGUMENTS...]\n       quartermaster add NAME URL [options]')
-    .argument('<NAME>', 'what it is called here; its tools begin with it')
-    .argument('[COMMAND...]', 'the program and its arguments behind --, or the address')
-    .addOption(new Option('--env <NAME=VALUE>', 'a variable for the program; repeat for more').argParser(repeated))
-    .addOption(new Option('--header <NAME=VALUE>', 'a header for the address; repeat for more').argParser(repeated))
-    .addOption(new CompletingOption('--cwd <DIR>', 'the working folder of the program (default: the project)', 'dirs'))
-    .option('--lazy', 'start it with the first call')
-    .option('--per-agent', 'a connection for each agent instead of one for all')
-    .option('--pin', 'write the present version of an npx package into the command')
-    .option('--replace', 'take the place of another one of that name')
-  command.exitOverride(error => {
-    throw withSeparator(error, command)
+  addCommand(program, act)
+  const added = program.commands.find(one => one.name() === 'add')
+  added?.exitOverride(error => {
+    throw withSeparator(error, added)
   })
-  addConsentOptions(addGrantOptions(command)).action((name: string, words: string[], options: AddOptions) =>
-    act(session => add(session, name, words, options)),
-  )
-  addExamples(command, [
+}
+
+const addCommand = command<AddCommand>({
+  name: 'add',
+  description: 'Add an MCP server: a program, or an address. It is written to the configuration.',
+  usage: 'NAME [options] -- COMMAND [ARGUMENTS...]\n       quartermaster add NAME URL [options]',
+  arguments: [
+    ['<NAME>', 'what it is called here; its tools begin with it', 'name'],
+    ['[COMMAND...]', 'the program and its arguments behind --, or the address', 'words'],
+  ],
+  options: [
+    new Option('--env <NAME=VALUE>', 'a variable for the program; repeat for more').argParser(repeated),
+    new Option('--header <NAME=VALUE>', 'a header for the address; repeat for more').argParser(repeated),
+    new CompletingOption('--cwd <DIR>', 'the working folder of the program (default: the project)', 'dirs'),
+    new Option('--lazy', 'start it with the first call'),
+    new Option('--per-agent', 'a connection for each agent instead of one for all'),
+    new Option('--pin', 'write the present version of an npx package into the command'),
+    new Option('--replace', 'replace another one of that name'),
+    ...grantOptions(),
+    ...consentOptions(),
+  ],
+  examples: [
     [
       'quartermaster add graph --pin -- npx -y @modelcontextprotocol/server-memory',
       'a program, in its present version',
@@ -78,37 +77,38 @@ export const registerAdd: Register = (program, act) => {
       'quartermaster add db --env DB_PASSWORD=hush --agent analyst -- db-server',
       'for one agent; the secret goes to its file',
     ],
-  ])
-}
+  ],
+  run: add,
+})
 
-/** An option that is not ours is most likely the program's, and stands before the separator for want of one. */
+/** An unknown option most likely belongs to the program, whose separator is missing. */
 function withSeparator(error: CommanderError, { args }: Command): Error {
   const isUnknown = error.code === 'commander.unknownOption' && !error.message.includes('(Did you mean')
-  const meant = isUnknown ? meantBy(args) : undefined
+  const meant = isUnknown ? beforeProgram(args) : undefined
   if (meant === undefined) return error
   const message = error.message.replace(/^error: /, '')
   return new UsageError(`${message}\nWrite -- before the program: quartermaster add ${meant} …`)
 }
 
-/** Where it is clear which of the words is the program. */
-function meantBy(args: readonly string[]): string | undefined {
+/** The line up to the program, where it is clear which of the words is the program. */
+function beforeProgram(args: readonly string[]): string | undefined {
   const [first = '-', second = '-'] = args
   if (first.startsWith('-') || args.includes('--') || args.some(isAddress)) return undefined
   if (!second.startsWith('-')) return `${first} -- ${second}`
   return LAUNCHERS.has(first) && args.length > 2 ? `NAME -- ${first}` : undefined
 }
 
-/** What servers are started with, and hardly ever called. */
+/** Programs that start servers, and that no server is named after. */
 const LAUNCHERS: ReadonlySet<string> = new Set(['npx', 'bunx', 'uvx', 'pipx', 'node', 'python', 'python3', 'docker'])
 
-async function add(session: Session, name: string, words: readonly string[], options: AddOptions): Promise<number> {
+async function add(session: Session, { name, words, ...options }: AddCommand): Promise<number> {
   session.hints = { upstream: name }
+  const { host, json, notices } = session
   const { pin = false, replace } = options
   refuseNameless(session.line, words)
-  const written = toEntry(words, options, session.host.cwd)
-  // First of all, so that nothing which is said later holds one.
-  const { entry: open, secrets, note } = separateSecrets(name, written, { isToRun: true })
-  const pinned = await session.attend('Looking for the version', () => pinEntry(open, { pin, host: session.host }))
+  // Secrets are separated first, so that nothing printed later contains one.
+  const { entry: open, secrets, note } = separateSecrets(name, toEntry(words, options, host.cwd), { isToRun: true })
+  const pinned = await session.attend('Looking for the version', () => pinEntry(open, { pin, host }))
   const { entry } = pinned
   const request = {
     name,
@@ -120,45 +120,47 @@ async function add(session: Session, name: string, words: readonly string[], opt
     consent: DEFAULT_CONSENT,
   }
   const added = await session.connect(async control => {
-    const look = { ...request, dryRun: { beside: [] } }
-    const planned = await session.attend('Looking', on => control.addUpstream(look, on))
+    const dryRun = { ...request, dryRun: { beside: [] } }
+    const planned = await session.attend('Looking', on => control.addUpstream(dryRun, on))
     const plan = planOf(entry, planned, { secrets })
-    if (!session.json) await session.notices.write(planText(planned, plan, session.notices))
-    const judged = await watchReview(session, control)
+    // A person sees the plan before anything of it runs. An entry that exists already was shown when it was added.
+    if (!json && planned.outcome !== 'unchanged') await notices.write(planText(planned, plan))
+    const rejudged = await watchReview(session, control)
     const written = await session.attend(`Adding ${name}`, on => control.addUpstream(request, on))
     const isStarting = written.status?.state === 'starting'
     const states = await firstStates(session, control, isStarting ? [name] : [])
-    const judgedAgain = await judged([name])
+    const judgedAgain = await rejudged([name])
     const seen = { ...written, ...defined({ status: states.get(name) ?? written.status }) }
     const [chosen = seen] = await chooseConsent(session, control, [seen], options)
     return { ...chosen, plan, judgedAgain }
   })
-  const notes = notesBut(pinned, added.keptVersions)
-  const left = note === undefined ? [] : [note]
-  await print(session, added, [...notes, ...left, ...doubtfulArguments(entry), ...argumentNotes(entry)])
-  return session.host.signal.aborted ? EXIT_CODES.cancelled : EXIT.done
+  const notes = [
+    ...notesBut(pinned, added.keptVersions),
+    ...(note === undefined ? [] : [note]),
+    ...doubtfulArguments(entry),
+    ...argumentNotes(entry),
+  ]
+  return printAnswer(
+    session,
+    { ...added, notes },
+    {
+      text: `${addedText(added, notes, session)}${rejudgedText(added.judgedAgain, session.out)}`,
+      code: host.signal.aborted ? EXIT_CODES.cancelled : EXIT.done,
+    },
+  )
 }
 
-interface Added extends AddedUpstream {
-  readonly plan: UpstreamPlan
-  readonly judgedAgain: readonly JudgedAgain[]
+function planText({ name, outcome, ...given }: AddedUpstream, plan: UpstreamPlan): string {
+  const lines = [
+    ...targetLines(plan),
+    grantLine(name, given, { isDryRun: true }),
+    ...keptLines(given, { isDryRun: true }),
+    ...commonLines([plan]),
+  ]
+  return `"${escapeLine(name)}" would be ${outcome}:\n${lines.map(line => unwrapped(escapeLine(line), '  ')).join('')}`
 }
 
-async function print(session: Session, added: Added, notes: readonly string[]): Promise<void> {
-  if (session.json) await session.printJson({ ...added, notes })
-  else await session.out.write(`${addedText(added, notes, session)}${judgedText(added.judgedAgain, session.out)}`)
-}
-
-/** Shown before anything of it runs. What is there already was looked at when it came. */
-function planText({ name, outcome, ...given }: AddedUpstream, plan: UpstreamPlan, printer: Printer): string {
-  if (outcome === 'unchanged') return ''
-  const kept = keptLines(given, { isDryRun: true })
-  const lines = [...targetLines(plan), wouldGiveLine(given), ...kept, ...commonLines([plan])]
-  const wide = { ...printer, width: undefined }
-  return `"${escapeLine(name)}" would be ${outcome}:\n${lines.map(line => paragraph(escapeLine(line), wide, '  ')).join('')}`
-}
-
-/** The first word is taken for the name wherever it stands. Behind the separator it is the program. */
+/** Commander takes the first word for the name, also behind the separator, where it is the program. */
 function refuseNameless(line: readonly string[], words: readonly string[]): void {
   const separator = line.indexOf('--')
   if (separator >= 0 && line.length - separator - 1 > words.length)
@@ -167,7 +169,11 @@ function refuseNameless(line: readonly string[], words: readonly string[]): void
 
 const isAddress = (word: string) => /^https?:\/\//i.test(word)
 
-function toEntry(words: readonly string[], options: AddOptions, cwd: string): Record<string, unknown> {
+function toEntry(
+  words: readonly string[],
+  options: Omit<AddCommand, 'name' | 'words'>,
+  cwd: string,
+): Record<string, unknown> {
   const [first, ...args] = words
   if (first === undefined) throw new UsageError('say how to reach it: -- COMMAND ARGUMENTS, or an address.')
   if (first.startsWith('-')) throw new UsageError(`say which program "${first}" is for: -- COMMAND ARGUMENTS.`)
@@ -187,7 +193,7 @@ function toEntry(words: readonly string[], options: AddOptions, cwd: string): Re
   }
   const [, scheme] = /^([a-z][\w+.-]*:)\/\//i.exec(first) ?? []
   if (scheme !== undefined) {
-    // Without the rest of it: there may be a secret in it.
+    // Without the rest of the address, which may contain a secret.
     throw new UsageError(
       `"${scheme}" is not spoken here. Give an address that begins with http:// or https://, or a program: -- COMMAND`,
     )
@@ -209,17 +215,17 @@ function toEntry(words: readonly string[], options: AddOptions, cwd: string): Re
   }
 }
 
-/** Most often a variable of the shell is not set. */
+/** A header is most often empty because a variable of the shell is not set. */
 function refuseEmpty(header: string, value: string): void {
   const what = emptyHeader(header, value)
   if (what === undefined) return
   throw new UsageError(`the header "${header}" has ${what}. If a variable of your shell belongs there, set it first.`)
 }
 
-/** A host with its port, or with a path behind it: `mcp.example.com/mcp`, `localhost:3000`. */
+/** A host with its port or with a path: `mcp.example.com/mcp`, `localhost:3000`. */
 const BARE_ADDRESS = /^((?:localhost|(?:[a-z\d-]+\.)+[a-z]{2,}|\d+(?:\.\d+){3})(?::\d+)?)(?:(?<=:\d+)$|\/)/i
 
-/** The shell that it was typed into has left it alone, so it is for the one of the script, unless no shell has such a thing. */
+/** Whether a `${…}` is for the shell of the script; ours are references. The shell it was typed into left it alone. */
 function isOfShell(body: string | undefined): boolean {
   return body === undefined || !/^(?:env|secret):[\w.]/.test(body)
 }
@@ -231,7 +237,7 @@ function pairs(words: readonly string[], option: string): Record<string, string>
     words.map(word => {
       const [, name, value] = form.exec(word) ?? []
       if (name !== undefined && value !== undefined) return [name, value]
-      // Without the word itself: it may be a secret that was put in the wrong place.
+      // Without the word itself, which may be a secret in the wrong place.
       throw new UsageError(`${option} takes NAME=VALUE.`)
     }),
   )
@@ -243,29 +249,23 @@ const OUTCOMES = {
   unchanged: 'was there already',
 } as const satisfies Record<AddedUpstream['outcome'], string>
 
-/** What became of an upstream that was added, and what to know about it. */
-function addedText(
-  added: AddedUpstream,
-  notes: readonly string[],
-  session: Pick<Session, 'out' | 'from' | 'host'>,
-): string {
-  const { out: printer } = session
+function addedText(added: AddedUpstream, notes: readonly string[], session: Session): string {
+  const { out } = session
   const { name, outcome, status, secrets, problems, file } = added
   const isFine = (status?.state === 'up' || status?.state === 'idle') && status.unlisted === undefined
-  const mark = isFine ? printer.paint.green('✓') : printer.paint.yellow('!')
-  const how = status ? `; ${upstreamSentence(status, askedBy(session))}` : ''
+  const mark = isFine ? out.paint.green('✓') : out.paint.yellow('!')
+  const state = status ? `; ${upstreamSentence(status, session)}` : ''
   const lines = [
-    givenLine(name, added),
+    grantLine(name, added),
     escapeLine(asksText(status)),
     secrets.length > 0 ? `Kept in the secrets file: ${secrets.join(', ')}.` : '',
     ...releasedLines(added),
     ...keptLines(added),
     ...notes,
   ]
-  const wide = { ...printer, width: undefined }
   return [
-    `${mark} ${paragraph(`"${name}" ${OUTCOMES[outcome]}${how}. (${file})`, wide)}`,
-    ...lines.filter(line => line !== '').map(line => paragraph(line, wide, '  ')),
-    ...problems.map(problem => problemBlock(problem, printer)),
+    `${mark} ${unwrapped(`"${name}" ${OUTCOMES[outcome]}${state}. (${file})`)}`,
+    ...lines.filter(line => line !== '').map(line => unwrapped(line, '  ')),
+    problemBlocks(problems, out),
   ].join('')
 }

@@ -19,10 +19,10 @@ import type { Session } from '../../session.ts'
 import { chooseConsent, DEFAULT_CONSENT } from './add-choices.ts'
 import { planOf, type UpstreamPlan } from './add-plan.ts'
 import { argumentNotes, notesBut, type PinnedEntry, pinEntry } from './pinning.ts'
-import { type JudgedAgain, watchReview } from './review-text.ts'
+import { type Rejudged, watchReview } from './review-text.ts'
 import { firstStates } from './upstream-status.ts'
 
-/** What became of one server of another client. It holds no secret. */
+/** The outcome of one server of another client. It holds no secret. */
 export interface Imported
   extends Pick<ForeignServer, 'name' | 'as' | 'client' | 'file' | 'isLeftInClear' | 'notes'>,
     Pick<AddedUpstream, 'alsoHave' | 'madeAgent' | 'removedSecrets' | 'keptSecrets' | 'consent'>,
@@ -35,7 +35,7 @@ export interface Imported
   readonly secrets: readonly string[]
   readonly problems: readonly Problem[]
   readonly status?: UpstreamStatus | undefined
-  /** What it runs and what is written for it; absent of what is not taken over. */
+  /** Absent for a server that is not imported. */
   readonly plan?: UpstreamPlan | undefined
 }
 
@@ -46,15 +46,14 @@ interface ImportOptions {
   readonly consent?: UpstreamConsent
   readonly yes?: boolean
   readonly grant?: string[] | false
-  /** Shows what would be done before anything of it runs, and answers whether it is wanted. */
+  /** Shows what would be done before anything of it runs, and answers whether the person wants it. */
   confirm(planned: readonly Imported[]): Promise<boolean>
 }
 
-/** What became of all of them, and of others because of them. */
 export interface ImportedServers {
   readonly servers: readonly Imported[]
-  readonly judgedAgain: readonly JudgedAgain[]
-  /** Agents whose clients list others in the place of their tools: because they have so many by now, or because they are to. */
+  readonly judgedAgain: readonly Rejudged[]
+  /** Agents that see the gateway view now, instead of their tools. */
   readonly gatewayViews: readonly Pick<AgentSummary, 'name' | 'granted'>[]
 }
 
@@ -69,18 +68,33 @@ export async function importServers(
     const planned = await importEach(session, control, servers, { ...options, pin, isDryRun: true })
     if (options.isDryRun) return { servers: planned, judgedAgain: [], gatewayViews: [] }
     if (session.host.signal.aborted) throw new AppError('CANCELLED', 'Cancelled.')
-    if (planned.some(isNews) && !(await options.confirm(planned))) return undefined
-    const judged = await watchReview(session, control)
-    const imported = await importEach(session, control, servers, { ...options, pin })
-    const isAnyThere = imported.some(one => one.status)
-    if (!isAnyThere) return { servers: imported, judgedAgain: [], gatewayViews: [] }
-    const settled = await withFirstStates(session, control, imported)
-    // What the last of them brings may be what the first, or one that was there before, speaks of.
-    const judgedAgain = await judged(imported.filter(isFresh).map(one => one.as))
-    const last = await withLastStates(session, control, settled)
-    const there = await chooseConsent(session, control, last, options)
-    return { servers: there, judgedAgain, gatewayViews: await gatewayViews(session, control, there) }
+    // An entry that exists already and is given to no other agent needs no confirmation.
+    const isNews = planned.some(one => isComing(one) || (one.outcome === 'unchanged' && one.granted.length > 0))
+    if (isNews && !(await options.confirm(planned))) return undefined
+    const rejudged = await watchReview(session, control)
+    const imported = await importEach(session, control, servers, { ...options, pin, isDryRun: false })
+    const names = imported.filter(one => one.status).map(one => one.as)
+    if (names.length === 0) return { servers: imported, judgedAgain: [], gatewayViews: [] }
+    const first = await firstStates(session, control, names)
+    // The review is read once all are connected: the tools of the last server may affect those of the first.
+    const isAdded = ({ outcome }: Imported) => outcome === 'added' || outcome === 'replaced'
+    const judgedAgain = await rejudged(imported.filter(isAdded).map(one => one.as))
+    // After Ctrl-C the last known states stay.
+    const statuses = await session.attend('Looking', () => control.upstreams({})).catch(() => [])
+    const last = new Map([...first, ...statuses.map(status => [status.name, status] as const)])
+    const withStates = imported.map(one => (one.status ? { ...one, status: last.get(one.as) ?? one.status } : one))
+    const chosen = await chooseConsent(session, control, withStates, options)
+    return { servers: chosen, judgedAgain, gatewayViews: await gatewayViews(session, control, chosen) }
   })
+}
+
+/** The import does not fail when the agents cannot be read. */
+async function gatewayViews(session: Session, control: Control, imported: readonly Imported[]) {
+  const having = new Set(imported.flatMap(({ granted, alsoHave = [] }) => [...granted, ...alsoHave]))
+  const agents = await session.attend('Looking', () => control.agents({})).catch(() => [])
+  return agents
+    .filter(({ name, view }) => having.has(name) && view === 'gateway')
+    .map(({ name, granted }) => ({ name, granted }))
 }
 
 interface EachOptions extends Omit<ImportOptions, 'pin'> {
@@ -89,7 +103,7 @@ interface EachOptions extends Omit<ImportOptions, 'pin'> {
 
 type Entry = Readonly<Record<string, unknown>>
 
-/** What is written is what was shown: npm is asked once for each package. */
+/** Asks npm once for each package, so that the versions that are written are those that were shown. */
 function createPin(session: Session, { pin }: ImportOptions): EachOptions['pin'] {
   const versions = new Map<string, Promise<string>>()
   const packageVersion = (wanted: string) => {
@@ -100,7 +114,20 @@ function createPin(session: Session, { pin }: ImportOptions): EachOptions['pin']
   return (entry, { isDryRun }) => pinEntry(entry, { pin, isDryRun, host: { packageVersion } })
 }
 
-/** One by one: what is wrong with one keeps no other from being added. What is wrong here is told once, and ends it. */
+/** Why an import ends before all servers were tried. */
+interface End {
+  /** The reason for the server at which it ends. */
+  readonly reason: string
+  /** The reason for those after it. */
+  readonly others: string
+}
+
+const INTERRUPTED: End = {
+  reason: 'It was cut off. See whether it is there: quartermaster upstreams',
+  others: 'It was not reached before Ctrl-C.',
+}
+
+/** One by one: what is wrong with one server keeps no other from being added. */
 async function importEach(
   session: Session,
   control: Control,
@@ -108,78 +135,71 @@ async function importEach(
   options: EachOptions,
 ): Promise<Imported[]> {
   const answersFor = createAnswers(session)
+  const verb = options.isDryRun ? 'Looking at' : 'Importing'
   const imported: Imported[] = []
+  /** What a dry run would have added by now. */
   const beside: WishedUpstream[] = []
-  const bring = async (server: ForeignServer) => {
-    const answers = server.entry && !options.isDryRun ? await answersFor(server) : {}
-    const wish = { server, answers, options, before: imported, beside }
-    return session.attend(`${options.isDryRun ? 'Looking at' : 'Importing'} ${server.as}`, () =>
-      importOne(control, wish),
-    )
-  }
-  let end = LEFT
+  let end: End | undefined
   for (const server of servers) {
-    const one = await bring(server).catch(error => {
+    const { as: name, entry = {}, secrets, asks } = server
+    let one: Imported
+    try {
+      const answers = server.entry && !options.isDryRun ? await answersFor(server) : {}
+      const state = { answers, before: imported, beside }
+      one = await session.attend(`${verb} ${name}`, () => importOne(control, server, options, state))
+    } catch (error) {
       end = endOf(session, error, imported)
-      return { ...aboutOf(server), outcome: 'failed', reason: end.reason } as const
-    })
+      one = { ...factsOf(server), outcome: 'failed', reason: end.reason }
+    }
     imported.push(one)
-    if (isComing(one)) beside.push(wished(server))
-    if (session.host.signal.aborted || end !== LEFT) break
+    // The secrets that are asked for count too, so that the secrets of the next server get other names.
+    if (isComing(one)) beside.push({ name, entry, secrets, missing: asks.map(({ secret }) => secret) })
+    if (session.host.signal.aborted || end) break
   }
-  return [...imported, ...servers.slice(imported.length).map(server => untried(server, end.others))]
+  const { others } = end ?? INTERRUPTED
+  const untried = servers
+    .slice(imported.length)
+    .map((server): Imported => ({ ...factsOf(server), outcome: 'skipped', reason: server.skipped ?? others }))
+  return [...imported, ...untried]
 }
 
-interface Import {
-  readonly server: ForeignServer
-  readonly answers: Readonly<Record<string, string>>
-  readonly options: EachOptions
-  /** What became of those before it. */
-  readonly before: readonly Imported[]
-  /** Those of them that would be there by now, if they were not only tried. */
-  readonly beside: readonly WishedUpstream[]
-}
-
-/** Why an import ends before all were tried. */
-interface End {
-  /** What is said of the one at which it ends. */
-  readonly reason: string
-  /** What is said of those behind it. */
-  readonly others: string
-}
-
-/** After Ctrl-C the report says what was done until then, and at which server it stopped. */
-const LEFT: End = {
-  reason: 'It was cut off. See whether it is there: quartermaster upstreams',
-  others: 'It was not reached before Ctrl-C.',
-}
-
-/** Where our own configuration is wrong no other could be added either. That is told of none of them, unless more is to be told. */
+/** With a wrong configuration of ours no server can be added, which is thrown unless others were added before. */
 function endOf(session: Session, error: unknown, before: readonly Imported[]): End {
-  if (session.host.signal.aborted) return LEFT
-  if (!isWrongHere(error) || before.every(isSkipped)) throw error
+  if (session.host.signal.aborted) return INTERRUPTED
+  if (!isWrongHere(error) || before.every(({ outcome }) => outcome === 'skipped')) throw error
   return { reason: messageOf(error), others: 'It was not tried, because the configuration here is wrong.' }
 }
 
-/** What is wrong with a server that is to be added has another code. */
+/** Our own configuration is wrong. A wrong entry of the server has another code. */
 function isWrongHere(error: unknown): boolean {
   return isAppError(error) && error.code === 'CONFIG_INVALID'
 }
 
-function untried(server: ForeignServer, reason: string): Imported {
-  return { ...aboutOf(server), outcome: 'skipped', reason: server.skipped ?? reason }
+/** What would exist after the import, but does not yet. */
+function isComing({ outcome }: Imported): boolean {
+  return outcome === 'wouldBeAdded' || outcome === 'wouldBeReplaced'
 }
 
-function aboutOf({ name, as, client, file, isLeftInClear, notes }: ForeignServer) {
+function factsOf({ name, as, client, file, isLeftInClear, notes }: ForeignServer) {
   return { name, as, client, file, ...defined({ isLeftInClear }), notes, granted: [], secrets: [], problems: [] }
 }
 
-async function importOne(control: Control, wish: Import): Promise<Imported> {
-  const { server, answers, options, before, beside } = wish
-  const about = { ...aboutOf(server), secrets: Object.keys(server.secrets) }
-  if (server.entry === undefined) return { ...about, outcome: 'skipped', reason: server.skipped }
+interface ImportState {
+  readonly answers: Readonly<Record<string, string>>
+  readonly before: readonly Imported[]
+  readonly beside: readonly WishedUpstream[]
+}
+
+async function importOne(
+  control: Control,
+  server: ForeignServer,
+  options: EachOptions,
+  { answers, before, beside }: ImportState,
+): Promise<Imported> {
+  const facts = { ...factsOf(server), secrets: Object.keys(server.secrets) }
+  if (server.entry === undefined) return { ...facts, outcome: 'skipped', reason: server.skipped }
   const pinned = await options.pin(server.entry, options)
-  const entry = { ...pinned.entry, ...defined({ consent: options.consent }) }
+  const entry: Entry = { ...pinned.entry, ...defined({ consent: options.consent }) }
   try {
     const unanswered = server.asks.filter(({ secret }) => !Object.hasOwn(answers, secret))
     const { missing, ...added } = await control.addUpstream({
@@ -199,20 +219,33 @@ async function importOne(control: Control, wish: Import): Promise<Imported> {
       ...notesBut(pinned, added.keptVersions),
       ...argumentNotes(entry, 'put it into "env" of its entry'),
     ]
-    if (options.isDryRun)
-      return { ...about, ...wouldBe(told(added), before), plan, notes: [...notes, ...server.asks.map(askedNote)] }
-    return { ...about, ...told(added), plan, notes: [...notes, ...missingNotes(unanswered, missing)] }
+    if (!options.isDryRun)
+      return { ...facts, ...outcomeOf(added), plan, notes: [...notes, ...missingNotes(unanswered, missing)] }
+    const asked = server.asks.map(({ prompt }) => `It asks for "${prompt}".`)
+    // The first agent is made once, by the first server.
+    const isAgentMade = before.some(one => one.madeAgent !== undefined)
+    const { madeAgent: _, ...planned } = outcomeOf(added)
+    const made = isAgentMade ? {} : defined({ madeAgent: added.madeAgent })
+    return { ...facts, ...planned, ...made, outcome: WOULD_BE[added.outcome], plan, notes: [...notes, ...asked] }
   } catch (error) {
     if (isWrongHere(error)) throw error
     // A taken name is no failure, and the next server may still be added.
     const isTaken = isAppError(error) && error.code === 'NAME_TAKEN'
-    const more = isTaken ? { notes: [...server.notes, otherNameNote(entry)] } : {}
-    // What was to be written down was not: neither its secrets nor its version.
-    return { ...about, ...more, secrets: [], outcome: isTaken ? 'skipped' : 'failed', reason: messageOf(error) }
+    // The command is not repeated: it may contain a secret that was not recognised.
+    const otherName = `Under another name: quartermaster add OTHER ${entry['url'] === undefined ? '-- COMMAND' : 'URL'}`
+    const more = isTaken ? { notes: [...server.notes, otherName] } : {}
+    // Neither its secrets nor its version were written.
+    return { ...facts, ...more, secrets: [], outcome: isTaken ? 'skipped' : 'failed', reason: messageOf(error) }
   }
 }
 
-function told({ outcome, granted, secrets, problems, status, ...more }: AddedUpstream) {
+const WOULD_BE = {
+  added: 'wouldBeAdded',
+  replaced: 'wouldBeReplaced',
+  unchanged: 'unchanged',
+} as const satisfies Record<AddedUpstream['outcome'], Imported['outcome']>
+
+function outcomeOf({ outcome, granted, secrets, problems, status, ...more }: AddedUpstream) {
   const { alsoHave, madeAgent, removedSecrets, keptSecrets, consent, keptSettings, goneSettings, keptVersions } = more
   return {
     outcome,
@@ -224,117 +257,40 @@ function told({ outcome, granted, secrets, problems, status, ...more }: AddedUps
   }
 }
 
-/** What is there only once those before it are: to the next one it counts as if it were. */
-function isComing({ outcome }: Imported): boolean {
-  return outcome === 'wouldBeAdded' || outcome === 'wouldBeReplaced'
-}
-
-/** An entry that exists already and is given to no other agent needs no confirmation. */
-function isNews(one: Imported): boolean {
-  return isComing(one) || (one.outcome === 'unchanged' && one.granted.length > 0)
-}
-
-/** What was asked for it: the next one's secrets get other names than its own, answered or not. */
-function wished({ as: name, entry = {}, secrets, asks }: ForeignServer): WishedUpstream {
-  return { name, entry, secrets, missing: asks.map(({ secret }) => secret) }
-}
-
-/** Nothing was done yet, and the first agent is made once. */
-function wouldBe({ outcome, madeAgent, ...facts }: ReturnType<typeof told>, before: readonly Imported[]) {
-  const isMadeBefore = before.some(one => one.madeAgent !== undefined)
-  return { ...facts, ...(isMadeBefore ? {} : defined({ madeAgent })), outcome: WOULD_BE[outcome] }
-}
-
-const WOULD_BE = {
-  added: 'wouldBeAdded',
-  replaced: 'wouldBeReplaced',
-  unchanged: 'unchanged',
-} as const satisfies Record<AddedUpstream['outcome'], Imported['outcome']>
-
-/** An import gives no other name. What the entry has is not repeated: it may hold what only looks harmless. */
-function otherNameNote({ url }: Readonly<Record<string, unknown>>): string {
-  return `Under another name: quartermaster add OTHER ${url === undefined ? '-- COMMAND' : 'URL'}`
-}
-
-function askedNote({ prompt }: ForeignQuestion): string {
-  return `It asks for "${prompt}".`
-}
-
-/** The name under which an answer is stored cannot be guessed, so it is told. */
+/** Names the secret for each missing answer, because a person cannot guess it. */
 function missingNotes(unanswered: readonly ForeignQuestion[], missing: AddedUpstream['missing'] = {}): string[] {
   return unanswered.flatMap(({ secret, prompt }) => {
     const name = Object.hasOwn(missing, secret) ? missing[secret] : undefined
-    return name === undefined
-      ? []
-      : [`There is no answer to "${prompt}". Write it into secrets.json as "${name}", then: quartermaster reload`]
+    if (name === undefined) return []
+    return `There is no answer to "${prompt}". Write it into secrets.json as "${name}", then: quartermaster reload`
   })
 }
 
-/** How each is after its first moments. */
-async function withFirstStates(session: Session, control: Control, imported: readonly Imported[]): Promise<Imported[]> {
-  const names = imported.filter(one => one.status).map(one => one.as)
-  return withStatuses(imported, await firstStates(session, control, names))
-}
-
-/** The status of each once all are there. After Ctrl-C the last known one stays. */
-async function withLastStates(session: Session, control: Control, imported: readonly Imported[]): Promise<Imported[]> {
-  const statuses = await session.attend('Looking', () => control.upstreams({})).catch(() => [])
-  return withStatuses(imported, new Map(statuses.map(status => [status.name, status])))
-}
-
-/** Agents that got something of the import and see it through the gateway view. The import does not fail when this cannot be read. */
-async function gatewayViews(session: Session, control: Control, imported: readonly Imported[]) {
-  const having = new Set(imported.flatMap(({ granted, alsoHave = [] }) => [...granted, ...alsoHave]))
-  const agents = await session.attend('Looking', () => control.agents({})).catch(() => [])
-  return agents
-    .filter(({ name, view }) => having.has(name) && view === 'gateway')
-    .map(({ name, granted }) => ({ name, granted }))
-}
-
-function withStatuses(imported: readonly Imported[], states: ReadonlyMap<string, UpstreamStatus>): Imported[] {
-  return imported.map(one => (one.status ? { ...one, status: states.get(one.as) ?? one.status } : one))
-}
-
-function isSkipped({ outcome }: Imported): boolean {
-  return outcome === 'skipped'
-}
-
-/** Those that are unchanged were there before. */
-function isFresh({ outcome }: Imported): boolean {
-  return outcome === 'added' || outcome === 'replaced'
-}
-
-/** Answers for what clients would have asked a person, each asked once. */
+/** Asks the person what their client would have asked, each question once. */
 function createAnswers(session: Session): (server: ForeignServer) => Promise<Record<string, string>> {
-  const given = new Map<string, string>()
+  const known = new Map<string, string>()
   return async ({ name, file, asks }) => {
     const answers: Record<string, string> = {}
-    for (const { id, secret, prompt, isHidden, fallback } of asks) {
-      // By what the client calls it, not by its secret: what another server asks for may want the same name here.
-      const question = JSON.stringify([file, id])
-      const known = given.get(question)
-      const answer = known ?? (canAsk(session) ? await ask(session, { name, prompt, isHidden, fallback }) : fallback)
+    for (const question of asks) {
+      // By the id in the client, because another server may ask for something else with the same name of a secret.
+      const key = JSON.stringify([file, question.id])
+      const asked = canAsk(session) ? () => ask(session, name, question) : () => question.fallback
+      const answer = known.get(key) ?? (await asked())
       if (answer === undefined || answer === '') continue
-      given.set(question, answer)
-      answers[secret] = answer
+      known.set(key, answer)
+      answers[question.secret] = answer
     }
     return answers
   }
 }
 
-interface Asked {
-  readonly name: string
-  readonly prompt: string
-  readonly isHidden: boolean
-  readonly fallback: string | undefined
-}
-
 async function ask(
   { host, untilAborted }: Session,
-  { name, prompt, isHidden, fallback }: Asked,
+  server: string,
+  { prompt, isHidden, fallback }: ForeignQuestion,
 ): Promise<string | undefined> {
   const usual = fallback === undefined ? '' : ` [${fallback}]`
-  const text = escapeLine(`${name} asks: ${prompt}${usual}`)
+  const text = escapeLine(`${server} asks: ${prompt}${usual}`)
   const answer = await untilAborted(host.io.stdin.question(`${text}: `, { signal: host.signal, isHidden }))
   return answer.trim() || fallback
 }

@@ -1,24 +1,23 @@
-import type { ClientKind, ForeignServer, ForeignServers, UpstreamStatus } from '../../../../contracts/index.ts'
+import type { ClientKind, ForeignServer, ForeignServers } from '../../../../contracts/index.ts'
 import { escapeLine } from '../../output/escape.ts'
-import { count, paragraph, type Row, renderTable } from '../../output/layout.ts'
+import { count, renderTable, unwrapped } from '../../output/layout.ts'
 import type { Printer } from '../../output/printer.ts'
-import { problemBlock } from '../../output/problem-text.ts'
+import { problemBlocks } from '../../output/problem-text.ts'
 import type { Session } from '../../session.ts'
 import { asksText } from './add-choices.ts'
 import {
   commonLines,
-  givenLine,
+  grantLine,
   keptLines,
   releasedLines,
   removalLine,
   targetLine,
   targetLines,
   targetOf,
-  wouldGiveLine,
 } from './add-plan.ts'
 import type { Imported, ImportedServers } from './import-servers.ts'
-import { judgedText } from './review-text.ts'
-import { type Asked, askedBy, upstreamSentence } from './upstream-status.ts'
+import { rejudgedText } from './review-text.ts'
+import { type StateSource, upstreamSentence } from './upstream-status.ts'
 
 const CLIENTS = {
   'claude-code': 'Claude Code',
@@ -28,68 +27,59 @@ const CLIENTS = {
   file: 'file',
 } as const satisfies Record<ClientKind, string>
 
-/** What was found, and how to have it. */
+/** The servers that were found. */
 export function foundText({ servers, places }: ForeignServers, printer: Printer): string {
-  const rows = servers.map(
-    (server): Row => ({
-      cells: [
-        server.name,
-        CLIENTS[server.client],
-        server.skipped ?? targetLine(targetOf(server.entry ?? {}, server.secrets)),
-      ],
-      ...(server.elsewhere !== undefined && { notes: [`for ${server.elsewhere} alone; imported when named`] }),
-    }),
-  )
-  const columns = [{ title: 'Name' }, { title: 'Client' }, { title: 'What it is', flexible: true }]
-  return `${servers.length > 0 ? renderTable({ columns, rows }, printer) : ''}${placesText(places, printer)}`
+  const rows = servers.map(({ name, client, skipped, entry = {}, secrets, elsewhere }) => ({
+    cells: [name, CLIENTS[client], skipped ?? targetLine(targetOf(entry, secrets))],
+    notes: elsewhere === undefined ? [] : [`for ${elsewhere} alone; imported when named`],
+  }))
+  const columns = ['Name', 'Client', { wraps: 'What it is' }]
+  return `${servers.length > 0 ? renderTable(columns, rows, printer) : ''}${unreadableText(places, printer)}`
 }
 
-/** Files that are there and could not be read. */
-function placesText(places: ForeignServers['places'], printer: Printer): string {
+/** Files that exist and could not be read. */
+function unreadableText(places: ForeignServers['places'], printer: Printer): string {
   const broken = places.filter(place => place.problem !== undefined)
-  return broken
-    .map(
-      ({ file, problem }) =>
-        `${printer.paint.yellow('!')} ${paragraph(`${file}: ${problem}`, { ...printer, width: undefined })}`,
-    )
-    .join('')
+  return broken.map(({ file, problem }) => warning(`${file}: ${problem}`, printer)).join('')
 }
 
-/** What became of each, and of others because of them, and all of it in one line. */
+function warning(text: string, { paint }: Printer): string {
+  return `${paint.yellow('!')} ${unwrapped(text)}`
+}
+
+/** The outcome of each server, the effects on others, and a summary. */
 export function importedText(
   { servers: imported, judgedAgain, gatewayViews }: ImportedServers,
   { places, isDryRun }: { readonly places: ForeignServers['places']; readonly isDryRun: boolean },
-  session: Pick<Session, 'out' | 'from' | 'host'>,
+  session: Session,
 ): string {
-  const { out: printer } = session
+  const { out } = session
   return [
-    ...imported.map(one => oneText(one, { printer, asked: askedBy(session), isDryRun })),
-    isDryRun ? commonText(imported, printer) : '',
-    judgedText(judgedAgain, printer),
-    placesText(places, printer),
-    leftText(imported, { printer, isDryRun }),
-    `${printer.paint.bold(summary(imported))}\n`,
+    ...imported.map(one => serverText(one, { printer: out, source: session, isDryRun })),
+    isDryRun ? commonText(imported) : '',
+    rejudgedText(judgedAgain, out),
+    unreadableText(places, out),
+    leftInClearText(imported, out, isDryRun),
+    `${out.paint.bold(summary(imported))}\n`,
     ...gatewayViews.map(({ name, granted }) => `${escapeLine(gatewayLine(name, granted))}\n`),
   ].join('')
 }
 
 /** What would be done, for a person to see before anything of it runs. */
-export function plannedText(planned: readonly Imported[], session: Pick<Session, 'notices' | 'from' | 'host'>): string {
-  const { notices: printer } = session
-  const telling = { printer, asked: askedBy(session), isDryRun: true }
-  return [...planned.map(one => oneText(one, telling)), commonText(planned, printer)].join('')
+export function plannedText(planned: readonly Imported[], session: Session): string {
+  const context = { printer: session.notices, source: session, isDryRun: true }
+  return [...planned.map(one => serverText(one, context)), commonText(planned)].join('')
 }
 
-function commonText(planned: readonly Imported[], printer: Printer): string {
+function commonText(planned: readonly Imported[]): string {
   const plans = planned.flatMap(({ outcome, plan }) => (plan && WOULD_COME.has(outcome) ? [plan] : []))
-  return commonLines(plans)
-    .map(line => paragraph(escapeLine(line), { ...printer, width: undefined }))
-    .join('')
+  const lines = commonLines(plans)
+  return lines.map(line => unwrapped(escapeLine(line))).join('')
 }
 
 const WOULD_COME: ReadonlySet<Imported['outcome']> = new Set(['wouldBeAdded', 'wouldBeReplaced'])
 
-/** A person who counts the tools in a client should not think that the others are lost. */
+/** A person who counts the tools in a client must not think that the others are lost. */
 function gatewayLine(agent: string, granted: number): string {
   return `"${agent}" has ${count(granted, 'tool')} now: its clients list five, which find and call all of them.`
 }
@@ -118,61 +108,46 @@ const MARKS = {
 } as const satisfies Record<Imported['outcome'], readonly [keyof Printer['paint'], string]>
 
 /** Servers that were not added are given to no agent, and no grant is proposed for them. */
-const IS_THERE = {
-  added: true,
-  replaced: true,
-  unchanged: true,
-  wouldBeAdded: true,
-  wouldBeReplaced: true,
-  skipped: false,
-  failed: false,
-} as const satisfies Record<Imported['outcome'], boolean>
+const isThere = ({ outcome }: Imported) => outcome !== 'skipped' && outcome !== 'failed'
 
-const TROUBLED = ['yellow', '!'] as const
-
-/** It is there now, and does not work. */
+/** It was added, and does not work. */
 function isTroubled({ status, problems }: Imported): boolean {
   return problems.length > 0 || (status !== undefined && status.state !== 'up' && status.state !== 'idle')
 }
 
-interface Telling {
-  readonly printer: Printer
-  readonly asked: Asked
-  readonly isDryRun: boolean
-}
-
-/** Files of the project that hold in clear what the secrets file holds now; each once, however many servers are in it. */
-function leftText(imported: readonly Imported[], { printer, isDryRun }: Omit<Telling, 'asked'>): string {
-  const left = imported.filter(one => one.isLeftInClear && IS_THERE[one.outcome])
+/** Files of the project that contain in clear what the secrets file contains now; each file once. */
+function leftInClearText(imported: readonly Imported[], printer: Printer, isDryRun: boolean): string {
+  const left = imported.filter(one => one.isLeftInClear && isThere(one))
   const files = [...new Set(left.map(one => one.file))]
   const [copied, after] = isDryRun ? ['would be copied', ' after the import'] : ['are copied', '']
-  return files
-    .map(file => {
-      const names = left.filter(one => one.file === file).map(one => one.name)
-      const text = `${file}: the secrets of ${names.join(', ')} ${copied}, and still stand there in clear. Remove them there${after}, and keep the file out of version control.`
-      return `${printer.paint.yellow('!')} ${paragraph(escapeLine(text), { ...printer, width: undefined })}`
-    })
-    .join('')
+  const lines = files.map(file => {
+    const names = left.filter(one => one.file === file).map(one => one.name)
+    return `${file}: the secrets of ${names.join(', ')} ${copied}, and still stand there in clear. Remove them there${after}, and keep the file out of version control.`
+  })
+  return lines.map(line => warning(escapeLine(line), printer)).join('')
 }
 
-function oneText(one: Imported, { printer, asked, isDryRun }: Telling): string {
-  const [style, mark] = isTroubled(one) ? TROUBLED : MARKS[one.outcome]
-  const wide = { ...printer, width: undefined }
-  const there = one.name === one.as ? '' : `, "${one.name}" there`
-  const state = isDryRun ? wouldBeText(one) : stateText(one.status, asked)
-  const head = `${one.as} (${CLIENTS[one.client]}${there})${one.reason === undefined ? state : `: ${one.reason}`}`
-  const lines = [...(isDryRun ? wouldBeLines(one) : doneLines(one)), ...one.notes]
-  // Names and questions come from another client: one with a line break would look like another server.
+function serverText(
+  one: Imported,
+  { printer, source, isDryRun }: { printer: Printer; source: StateSource; isDryRun: boolean },
+): string {
+  const [style, mark] = isTroubled(one) ? (['yellow', '!'] as const) : MARKS[one.outcome]
+  const otherName = one.name === one.as ? '' : `, "${one.name}" there`
+  const state = isDryRun ? plannedState(one) : one.status && upstreamSentence(one.status, source)
+  const text = one.reason ?? state ?? ''
+  const head = `${one.as} (${CLIENTS[one.client]}${otherName})${text === '' ? '' : `: ${text}`}`
+  const lines = [...(isDryRun ? plannedLines(one) : doneLines(one)), ...one.notes]
+  // Names and questions come from another client: a line break could imitate another server.
   return [
-    `${printer.paint[style](mark)} ${paragraph(escapeLine(head), wide)}`,
-    ...lines.filter(line => line !== '').map(line => paragraph(escapeLine(line), wide, '  ')),
-    ...one.problems.map(problem => problemBlock(problem, printer)),
+    `${printer.paint[style](mark)} ${unwrapped(escapeLine(head))}`,
+    ...lines.filter(line => line !== '').map(line => unwrapped(escapeLine(line), '  ')),
+    problemBlocks(one.problems, printer),
   ].join('')
 }
 
 function doneLines(one: Imported): string[] {
   return [
-    IS_THERE[one.outcome] ? givenLine(one.as, one) : '',
+    isThere(one) ? grantLine(one.as, one) : '',
     asksText(one.status),
     one.secrets.length > 0 ? `Kept in the secrets file: ${one.secrets.join(', ')}.` : '',
     ...releasedLines(one),
@@ -180,29 +155,29 @@ function doneLines(one: Imported): string[] {
   ]
 }
 
-const WOULD_BE: Partial<Record<Imported['outcome'], string>> = {
+const OUTCOMES: Partial<Record<Imported['outcome'], string>> = {
   unchanged: 'it is there already',
   wouldBeReplaced: 'it would take the place of the one that is there',
 }
 
-/** How one would be is known only where nothing would be started, or could be. */
-function wouldBeText({ outcome, status }: Imported): string {
-  const becomes = WOULD_BE[outcome]
-  const stands =
-    status && `${outcome === 'unchanged' ? 'is' : 'would be'} ${status.state}: ${status.reason.replace(/\.+$/, '')}`
-  if (becomes === undefined) return stands === undefined ? '' : `: it ${stands}`
-  return `: ${becomes}${stands === undefined ? '' : `, and ${stands}`}`
+/** The state is known only where nothing is started, or could be. */
+function plannedState({ outcome, status }: Imported): string {
+  const verb = outcome === 'unchanged' ? 'is' : 'would be'
+  const state = status && `${verb} ${status.state}: ${status.reason.replace(/\.+$/, '')}`
+  const becomes = OUTCOMES[outcome]
+  if (state === undefined) return becomes ?? ''
+  return becomes === undefined ? `it ${state}` : `${becomes}, and ${state}`
 }
 
-function wouldBeLines(one: Imported): string[] {
+function plannedLines(one: Imported): string[] {
   const { outcome, secrets } = one
-  if (!IS_THERE[outcome]) return []
-  // What is there already was looked at when it came.
+  if (!isThere(one)) return []
+  // An entry that exists already was shown when it was added.
   const plan = WOULD_COME.has(outcome) ? one.plan : undefined
   const kept = outcome === 'unchanged' ? 'Kept' : 'Would be kept'
   return [
     ...(plan ? targetLines(plan) : []),
-    wouldGiveLine(one),
+    grantLine(one.as, one, { isDryRun: true }),
     secrets.length > 0 ? `${kept} in the secrets file: ${secrets.join(', ')}.` : '',
     ...releasedLines(one, { isDryRun: true }),
     ...keptLines(one, { isDryRun: outcome !== 'unchanged' }),
@@ -210,11 +185,7 @@ function wouldBeLines(one: Imported): string[] {
   ]
 }
 
-function stateText(status: UpstreamStatus | undefined, asked: Asked): string {
-  return status ? `: ${upstreamSentence(status, asked)}` : ''
-}
-
-/** How many can be had, and how, for who is asked to choose: what is for another folder alone comes only by its name. */
+/** How many servers can be imported, and by which commands. */
 export function choiceText(servers: readonly ForeignServer[]): string {
   const importable = servers.filter(server => server.entry !== undefined)
   const here = importable.filter(server => server.elsewhere === undefined).length

@@ -9,21 +9,21 @@ import {
 } from '../../../../core/shell/index.ts'
 import type { CliHost } from '../../host.ts'
 
-/** An entry whose packages have a version, or a word about each that has none. */
+/** An entry whose packages have versions where that was possible, and a note about each other package. */
 export interface PinnedEntry {
   readonly entry: Readonly<Record<string, unknown>>
   readonly notes: readonly string[]
-  /** Those of the notes that are about a package without any version, by its name. */
+  /** The notes about packages without any version, by the package. */
   readonly versionless: ReadonlyMap<string, string>
 }
 
-/** The notes on an entry without those that are not so, because the package stays in the version which it has here. */
+/** The notes that apply to the written entry. A replaced entry may have kept the versions of its packages. */
 export function notesBut({ notes, versionless }: PinnedEntry, kept: AddedUpstream['keptVersions'] = {}): string[] {
   const wrong = new Set(Object.keys(kept).map(name => versionless.get(name)))
   return notes.filter(note => !wrong.has(note))
 }
 
-/** Looks whether an entry runs packages without a version, and gives them the present one where that is asked for. */
+/** Finds packages without an exact version in an entry, and writes the present one where `pin` is set. */
 export async function pinEntry(
   entry: Readonly<Record<string, unknown>>,
   { pin, isDryRun = false, host }: { pin: boolean; isDryRun?: boolean; host: Pick<CliHost, 'packageVersion'> },
@@ -32,7 +32,11 @@ export async function pinEntry(
   const words = Array.isArray(args) ? args.map(String) : []
   const isElsewhere = namesRegistry(entry)
   const find = (args: readonly string[]) =>
-    typeof command === 'string' ? findUnpinned(command, args).map(one => (isElsewhere ? byHand(one) : one)) : []
+    typeof command === 'string'
+      ? findUnpinned(command, args).map(one =>
+          isElsewhere && one.runner === 'npm' ? { ...one, place: undefined } : one,
+        )
+      : []
   const unpinned = find(words)
   const unread = typeof command === 'string' ? findUnread(command, words).map(unreadWarning) : []
   if (unpinned.length === 0 || !pin) return { entry, ...notesOn(unpinned, unpinnedWarning, unread) }
@@ -42,7 +46,7 @@ export async function pinEntry(
     return place && version !== undefined ? [[place, `${name}@${version}`] as const] : []
   })
   const pinned = withTexts(words, changes)
-  // The check that warns also decides what counts as pinned.
+  // A package is pinned when the same check no longer finds it.
   const left = find(pinned)
   const verb = isDryRun ? 'Would be pinned' : 'Pinned'
   const done = unpinned.flatMap(({ wanted, package: name }) => {
@@ -66,7 +70,7 @@ function notesOn(unpinned: readonly Unpinned[], noteOn: (one: Unpinned) => strin
   }
 }
 
-/** Whether an entry says itself where its packages come from: elsewhere the same name may be another package. */
+/** Whether an entry names a registry of its own, where the same name may be another package. */
 function namesRegistry({ env, args }: Readonly<Record<string, unknown>>): boolean {
   const names = typeof env === 'object' && env !== null ? Object.keys(env) : []
   const words = Array.isArray(args) ? args.map(String) : []
@@ -80,15 +84,11 @@ const REGISTRY_WORD = new RegExp(
   'i',
 )
 
-function byHand(one: Unpinned): Unpinned {
-  return one.runner === 'npm' ? { ...one, place: undefined } : one
-}
-
-/** What npm says of each, or why it says nothing. */
+/** The version of each package according to npm, or why there is none. */
 async function versionsOf(unpinned: readonly Unpinned[], host: Pick<CliHost, 'packageVersion'>) {
   const versions = new Map<string, string>()
   const faults = new Map<string, string>()
-  for (const wanted of once(unpinned.filter(isPinnable).map(one => one.wanted))) {
+  for (const wanted of once(unpinned.filter(({ runner, place }) => runner === 'npm' && place).map(one => one.wanted))) {
     try {
       versions.set(wanted, await host.packageVersion(wanted))
     } catch (error) {
@@ -96,10 +96,6 @@ async function versionsOf(unpinned: readonly Unpinned[], host: Pick<CliHost, 'pa
     }
   }
   return { versions, faults }
-}
-
-function isPinnable({ runner, place }: Unpinned): boolean {
-  return runner === 'npm' && place !== undefined
 }
 
 function leftNote(one: Unpinned, isElsewhere: boolean): string {
@@ -113,7 +109,7 @@ function once(texts: readonly string[]): string[] {
   return [...new Set(texts)]
 }
 
-/** Programs that run packages and that a command names in a form from which the packages cannot be read. */
+/** Programs that run packages, in a command from which the packages cannot be read. */
 function findUnread(command: string, args: readonly string[]): string[] {
   const named = [command, ...args].flatMap(word => [...word.matchAll(PACKAGE_PROGRAM)].map(([program]) => program))
   const read = new Set(packageRunsOf(command, args).map(({ program }) => program))
@@ -122,7 +118,6 @@ function findUnread(command: string, args: readonly string[]): string[] {
 
 const PACKAGE_PROGRAM = /(?<![\w.@-])(?:npx|bunx|pnpx|uvx)(?![\w/@=-]|\.(?!cmd|exe|ps1|$))/g
 
-/** What to tell the person who adds such a command. */
 function unpinnedWarning({ runner, wanted, package: name, place }: Unpinned): string {
   const how = {
     npm: `${name}@VERSION${place ? ', or --pin for the present one' : ' by hand'}`,
@@ -141,7 +136,7 @@ function unreadWarning(program: string): string {
   return `Which packages "${program}" runs here cannot be told. Look whether each of them has an exact version.`
 }
 
-/** What to know about an entry that is given a secret where others may read it, and what to do instead. */
+/** A note about an entry with a secret among its arguments, which others may read, and what to do instead. */
 export function argumentNotes({ args }: Readonly<Record<string, unknown>>, instead = 'use --env'): string[] {
   if (!Array.isArray(args) || !args.some(word => typeof word === 'string' && word.includes('${secret:'))) return []
   return [

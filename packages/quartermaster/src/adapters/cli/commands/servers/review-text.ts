@@ -1,10 +1,10 @@
 import type { Control, ReviewItem, UpstreamFinding } from '../../../../contracts/index.ts'
 import { escapeHidden, escapeLine } from '../../output/escape.ts'
-import { count, paragraph, wrap } from '../../output/layout.ts'
+import { count, unwrapped, wrap } from '../../output/layout.ts'
 import type { Printer } from '../../output/printer.ts'
 import type { Session } from '../../session.ts'
 
-/** Beyond this a person reads a file, not a terminal. More than a difference is ever long. */
+/** A person reads longer texts in a file. No difference is longer. */
 const MOST_SHOWN = 10_000
 
 const STATES = {
@@ -16,7 +16,7 @@ const STATES = {
   offered: 'It is offered.',
 } as const satisfies Record<ReviewItem['state'], string>
 
-/** What waits for a person, each thing with its difference and what was found in it; nothing in it is hidden. */
+/** The items of a review, each with its difference and findings, with invisible characters as escapes. */
 export function reviewText(items: readonly ReviewItem[], printer: Printer): string {
   return items.map(item => itemText(item, printer)).join('\n')
 }
@@ -26,26 +26,23 @@ export function itemName({ kind, name }: Pick<ReviewItem, 'kind' | 'name'>): str
   return `${kind}:${oneLine(name)}`
 }
 
-/** Where a line break would let a server write lines of ours. */
+/** Escapes line breaks too, so that a server cannot imitate lines of ours. */
 function oneLine(text: string): string {
   return visible(text.replaceAll('\n', '\\n'))
 }
 
-/** Everything hidden is written in one way, also what comes written out already. */
+/** Writes all hidden characters as the same kind of escape. */
 function visible(text: string): string {
-  return escapeHidden(text.replaceAll('\r\n', '\n').replace(CONTROL, inBraces))
+  return escapeHidden(text.replaceAll('\r\n', '\n').replace(CONTROL, toEscape))
 }
 
 const CONTROL = /(?!\n)\p{Cc}/gu
+const toEscape = (character: string) => `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`
 
-function inBraces(character: string): string {
-  return `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`
-}
-
-/** Long enough that no server finds a second definition whose hash begins alike. */
+/** So long that no server can find a second definition whose hash begins with the same characters. */
 const SHOWN_HASH = 16
 
-/** `tool:read@3f9ac02b41d7e865`: this and no other version of it. */
+/** `tool:read@3f9ac02b41d7e865`: names one version. */
 export function versionName(item: ReviewItem): string {
   return `${itemName(item)}@${item.hash.slice(0, SHOWN_HASH)}`
 }
@@ -62,7 +59,7 @@ function itemText(item: ReviewItem, printer: Printer): string {
   ].join('')
 }
 
-/** The person who accepts it must know that it is still not offered. */
+/** An item whose name is taken is not offered even when it is accepted. */
 function clashText(clash: string, printer: Printer): string {
   return `  ${printer.paint.yellow('!')} ${block(clash, '    ', printer).slice(4)}`
 }
@@ -101,78 +98,65 @@ function block(text: string, indent: string, { width }: Printer): string {
   return `${lines.map(line => indent + line).join('\n')}\n`
 }
 
-/** Something of a server that was there before, held back or warned of since others came: what servers say of others counts. */
-export type JudgedAgain = Pick<ReviewItem, 'upstream' | 'kind' | 'name' | 'state'>
+/** A definition of an earlier server that is held or warned of since other servers were added. */
+export type Rejudged = Pick<ReviewItem, 'upstream' | 'kind' | 'name' | 'state'>
 
-type Asked = Pick<Control, 'upstreams' | 'reviewItems'>
-
-/** Notes what is in review of those that were seen. Answers who says, when all is done, what came to that of others than these. */
+/**
+ * Reads the review before servers are added. The answered function reads it again, and answers the definitions of other servers
+ * that are held or warned of since then, because the tools of all servers are judged together.
+ */
 export async function watchReview(
   session: Session,
-  control: Asked,
-): Promise<(fresh: readonly string[]) => Promise<JudgedAgain[]>> {
-  const known = await quietly(session, () => knownNow(control), { seen: new Set<string>(), states: new Map() })
-  return async fresh => {
-    const items = await quietly(session, () => control.reviewItems({}), [])
-    const isOther = ({ upstream }: ReviewItem) => known.seen.has(upstream) && !fresh.includes(upstream)
+  control: Pick<Control, 'upstreams' | 'reviewItems'>,
+): Promise<(added: readonly string[]) => Promise<Rejudged[]>> {
+  // The person who adds a server gets that answer even when the review cannot be read.
+  const tryRead = <T>(read: () => Promise<T>, otherwise: T) => session.attend('Looking', read).catch(() => otherwise)
+  const statuses = await tryRead(() => control.upstreams({}), [])
+  // Items that appear with the first connection of a server were not caused by the servers added now.
+  const seen = new Set(statuses.filter(({ unseen }) => unseen === undefined).map(({ name }) => name))
+  const before = seen.size === 0 ? undefined : await tryRead(() => control.reviewItems({}), undefined)
+  if (!before) return async () => []
+  const states = new Map(before.map(item => [keyOf(item), item.state]))
+  return async added => {
+    const items = await tryRead(() => control.reviewItems({}), [])
     return items
-      .filter(item => isOther(item) && isNews(item.state, known.states.get(keyOf(item))))
+      .filter(({ upstream }) => seen.has(upstream) && !added.includes(upstream))
+      .filter(item => isWorse(item.state, states.get(keyOf(item))))
       .map(({ upstream, kind, name, state }) => ({ upstream, kind, name, state }))
   }
 }
 
-type States = ReadonlyMap<string, ReviewItem['state']>
-
-/** What a server shows on its first connection was not caused by servers added now. */
-async function knownNow(control: Asked): Promise<{ seen: ReadonlySet<string>; states: States }> {
-  const statuses = await control.upstreams({})
-  const seen = new Set(statuses.filter(({ unseen }) => unseen === undefined).map(({ name }) => name))
-  const items = seen.size === 0 ? [] : await control.reviewItems({})
-  return { seen, states: new Map(items.map(item => [keyOf(item), item.state])) }
-}
-
-/** The person who adds something gets that answer, even when the review cannot be read. */
-async function quietly<T>(session: Session, look: () => Promise<T>, otherwise: T): Promise<T> {
-  return session.attend('Looking', look).catch(() => otherwise)
-}
-
-/** Only findings come by others. What was held already is no news. */
-function isNews(now: ReviewItem['state'], before: ReviewItem['state'] | undefined): boolean {
-  const wasOffered = before === undefined || before === 'offered'
-  return now === 'suspicious' ? wasOffered || before === 'warned' : now === 'warned' && wasOffered
+/** Other servers can only add findings, so only these two states count. */
+function isWorse(now: ReviewItem['state'], before: ReviewItem['state'] = 'offered'): boolean {
+  return (
+    (now === 'suspicious' && (before === 'offered' || before === 'warned')) ||
+    (now === 'warned' && before === 'offered')
+  )
 }
 
 function keyOf({ upstream, kind, name }: ReviewItem): string {
   return `${upstream} ${kind} ${name}`
 }
 
-/** A line for each server that was there before. */
-export function judgedText(judged: readonly JudgedAgain[], printer: Printer): string {
-  const upstreams = [...new Set(judged.map(({ upstream }) => upstream))]
-  return upstreams.map(name => lineOf(name, ofUpstream(judged, name), printer)).join('')
-}
-
-function ofUpstream(judged: readonly JudgedAgain[], name: string): JudgedAgain[] {
-  return judged.filter(({ upstream }) => upstream === name)
-}
-
-function lineOf(name: string, judged: readonly JudgedAgain[], printer: Printer): string {
-  const held = judged.filter(({ state }) => state === 'suspicious')
-  const warned = judged.filter(({ state }) => state === 'warned')
-  const parts = [
-    held.length > 0 ? `held for review from now on: ${namesOf(held)}` : '',
-    warned.length > 0 ? `warned of from now on: ${namesOf(warned)}` : '',
-  ]
-  const what = parts.filter(part => part !== '').join('; ')
-  const text = `${name}, which was there before: ${what} (quartermaster upstreams review ${name})`
-  return `${printer.paint.yellow('!')} ${paragraph(escapeLine(text), { ...printer, width: undefined })}`
+/** A line for each server that `watchReview` found. */
+export function rejudgedText(rejudged: readonly Rejudged[], printer: Printer): string {
+  const upstreams = [...new Set(rejudged.map(({ upstream }) => upstream))]
+  const namesOf = (upstream: string, state: Rejudged['state']) => {
+    const items = rejudged.filter(one => one.upstream === upstream && one.state === state)
+    const more = items.length - MOST_NAMED
+    return `${items.slice(0, MOST_NAMED).map(itemName).join(', ')}${more > 0 ? ` and ${more} more` : ''}`
+  }
+  const lines = upstreams.map(name => {
+    const [held, warned] = [namesOf(name, 'suspicious'), namesOf(name, 'warned')]
+    const parts = [
+      held === '' ? '' : `held for review from now on: ${held}`,
+      warned === '' ? '' : `warned of from now on: ${warned}`,
+    ]
+    const what = parts.filter(part => part !== '').join('; ')
+    return `${name}, which was there before: ${what} (quartermaster upstreams review ${name})`
+  })
+  return lines.map(line => `${printer.paint.yellow('!')} ${unwrapped(escapeLine(line))}`).join('')
 }
 
 /** The review shows them all. */
 const MOST_NAMED = 5
-
-function namesOf(judged: readonly JudgedAgain[]): string {
-  const named = judged.slice(0, MOST_NAMED).map(itemName).join(', ')
-  const more = judged.length - MOST_NAMED
-  return more > 0 ? `${named} and ${more} more` : named
-}
