@@ -37,7 +37,7 @@ export async function startHttpServer({ host, serverLimits, ...options }: TestSe
   }
   const listener = await listen({
     app: createHttpApp(served),
-    shortWay: createFastPath(served),
+    fastPath: createFastPath(served),
     port: 0,
     log,
     ...(host && { host }),

@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import { AppError, type ConsentAsk, ConsentOperation, isAppError } from '../../contracts/index.ts'
-import { escapeLine, toVisibleJson, toVisibleJsonText } from './output/escape.ts'
 import { paragraph } from './output/layout.ts'
-import type { Printer } from './output/printer.ts'
+import type { Printer } from './output/terminal.ts'
+import { escapeLine, toVisibleJson, toVisibleJsonText } from './output/terminal.ts'
 import type { Session } from './session.ts'
 
 /** What a person is asked to allow: these operations, for exactly the arguments with this digest. */

@@ -4,7 +4,7 @@ import { didYouMean } from '../../core/kernel/index.ts'
 import { CompletingArgument, type CompletionKind } from './completion/command-line.ts'
 import { EXIT, UsageError } from './errors.ts'
 import { defined } from './options.ts'
-import { escapeLine } from './output/escape.ts'
+import { escapeLine } from './output/terminal.ts'
 import type { Hints, Session } from './session.ts'
 
 /** Runs a command in a session and keeps its exit code. */

@@ -12,5 +12,4 @@ export type {
   UpStarted,
 } from './host.ts'
 export { createProcessIo, openBrowser, type ProcessLike } from './process-io.ts'
-export { cliReference } from './program.ts'
-export { runCli } from './run.ts'
+export { cliReference, runCli } from './program.ts'

@@ -1,33 +1,34 @@
-import type { Command } from 'commander'
+import { type Command, CommanderError } from 'commander'
+import { AppError, toAppError } from '../../contracts/index.ts'
 import { type Act, addExamples } from './command.ts'
 import { registerAgents, registerGrant, registerPrompt } from './commands/agents/agents.ts'
 import { registerCapabilities } from './commands/agents/capabilities.ts'
 import { registerDocs } from './commands/agents/docs.ts'
 import { registerTools } from './commands/agents/tools.ts'
-import { registerApprovals } from './commands/operations/approvals.ts'
+import { registerApprovals, registerGrants } from './commands/operations/approvals.ts'
 import { registerCall } from './commands/operations/call.ts'
 import { registerDo } from './commands/operations/do.ts'
-import { registerGrants } from './commands/operations/grants.ts'
 import { registerLogs } from './commands/operations/logs.ts'
 import { registerOperations } from './commands/operations/operations.ts'
 import { registerDelegations } from './commands/organisation/delegations.ts'
 import { registerMemory } from './commands/organisation/memory.ts'
-import { registerOrganisations, registerPersons } from './commands/organisation/organisations.ts'
+import { registerOrganisations, registerPersons, registerWorkspaces } from './commands/organisation/organisations.ts'
 import { registerPeers } from './commands/organisation/peers.ts'
 import { registerJoinCodes, registerTokens } from './commands/organisation/tokens.ts'
-import { registerWorkspaces } from './commands/organisation/workspaces.ts'
 import { registerConnect } from './commands/run/connect.ts'
 import { registerInit, registerReload, registerStore } from './commands/run/project.ts'
 import { registerDoctor, registerRecheck, registerStatus } from './commands/run/status.ts'
 import { registerUp } from './commands/run/up.ts'
 import { registerAdd } from './commands/servers/add.ts'
 import { registerImport } from './commands/servers/import.ts'
-import { registerLogin, registerLogout } from './commands/servers/login.ts'
-import { registerRemove, registerUpstreams } from './commands/servers/upstreams.ts'
+import { registerLogin, registerLogout, registerRemove, registerUpstreams } from './commands/servers/upstreams.ts'
 import { CompletingOption, DynamicCommand, findCursor, TextCommand } from './completion/command-line.ts'
 import { registerComplete, registerCompletion } from './completion/completion.ts'
+import { EXIT, exitCodeOf, UsageError } from './errors.ts'
 import type { CliHost } from './host.ts'
-import { refuseOwners } from './session.ts'
+import { errorText } from './output/error-text.ts'
+import { ClosedPipe, escapeBlock } from './output/terminal.ts'
+import { createSession, refuseOwners, type Session } from './session.ts'
 
 interface ProgramOptions {
   version: string
@@ -188,3 +189,92 @@ Made from the program itself; \`quartermaster COMMAND --help\` prints the same. 
   arguments shown. Without a terminal the call waits for \`quartermaster approvals\`, a while, and then ends with 14.
 - **Ctrl-C** ends the running command with 130; \`up\` it stops, with 0.
 `
+
+/** Runs one command line and answers its exit code. Ends no process: the caller does that. */
+export async function runCli(argv: readonly string[], host: CliHost): Promise<number> {
+  const session = createSession(host, optionsAhead(argv))
+  try {
+    return await runProgram(argv, host, session)
+  } catch (error) {
+    return await reportError(error, session).catch(exitOfClosedPipe)
+  }
+}
+
+/** The options that must be known before the line is parsed, because parsing itself may fail. */
+function optionsAhead(argv: readonly string[]): { json: boolean; color: boolean } {
+  const end = argv.indexOf('--')
+  const words = end < 0 ? argv : argv.slice(0, end)
+  return { json: words.includes('--json'), color: !words.includes('--no-color') }
+}
+
+async function runProgram(argv: readonly string[], host: CliHost, outer: Session): Promise<number> {
+  let [out, err] = ['', '']
+  let exitCode: number = EXIT.done
+  const program = createProgram({
+    version: host.version,
+    env: host.io.env,
+    output: {
+      writeOut: text => void (out += text),
+      writeErr: text => void (err += text),
+      width: outer.out.width ?? 80,
+      color: outer.out.color,
+      title: outer.out.paint.bold,
+    },
+    act: async run => {
+      const session = createSession(host, program.opts(), argv)
+      exitCode = await run(session).catch(error => {
+        outer.hints = session.hints
+        outer.from = session.from
+        throw error
+      })
+    },
+  })
+  try {
+    await program.parseAsync([...argv], { from: 'user' })
+    return exitCode
+  } catch (error) {
+    if (error instanceof UsageError) throw withHelpLine(error.message, program, error.see)
+    if (!(error instanceof CommanderError)) throw error
+    // Commander throws for help and version too, which are answers.
+    const isHelp = error.code.startsWith('commander.help') || error.code === 'commander.version'
+    if (!isHelp) throw withHelpLine(error.message.replace(/^error: /, ''), program)
+    // No command at all is a question, not a mistake; help for a command that does not exist is one.
+    const isAnswer = err === '' || program.args.length === 0
+    await (isAnswer ? outer.out : outer.notices).write(out + err)
+    return isAnswer ? EXIT.done : EXIT.usage
+  }
+}
+
+function withHelpLine(message: string, program: Command, see?: string): UsageError {
+  const [name] = program.args
+  const known = program.commands.some(command => command.name() === name) ? name : undefined
+  const words = see ?? known
+  return new UsageError(`${message}\nSee: quartermaster ${words === undefined ? '' : `${words} `}--help`)
+}
+
+async function reportError(error: unknown, session: Session): Promise<number> {
+  if (error instanceof ClosedPipe) return exitOfClosedPipe(error)
+  if (session.json) {
+    const body = error instanceof UsageError ? new AppError('INPUT_INVALID', error.message) : toAppError(error)
+    await session.printJson({ error: body.toJSON() })
+  } else {
+    await session.notices.write(textOf(error, session))
+  }
+  return exitCodeOf(error)
+}
+
+function textOf(error: unknown, session: Session): string {
+  const { notices, hints, host, from, hasToken } = session
+  if (error instanceof UsageError) return `${notices.paint.red('Error:')} ${escapeBlock(error.message)}\n`
+  const known = toAppError(error)
+  // After Ctrl-C only what the command was waiting for is news.
+  if (known.code === 'CANCELLED' && host.signal.aborted)
+    return known.details?.awaited === undefined ? 'Cancelled.\n' : `${escapeBlock(known.message)}\n`
+  return errorText(known, hints, { paint: notices.paint, width: notices.width, now: host.clock.now(), from, hasToken })
+}
+
+/** The reader has all it wanted, as in `quartermaster tools | head -1`. */
+function exitOfClosedPipe(error: unknown): number {
+  if (error instanceof ClosedPipe) return EXIT.done
+  throw error
+}

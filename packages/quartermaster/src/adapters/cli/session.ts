@@ -9,9 +9,8 @@ import {
 import { UsageError } from './errors.ts'
 import type { CliHost, OpenedControl } from './host.ts'
 import { defined } from './options.ts'
-import { toJsonText } from './output/escape.ts'
-import { createNoticePrinter, createPrinter, type Printer } from './output/printer.ts'
 import { createProgressLine } from './output/progress-line.ts'
+import { createNoticePrinter, createPrinter, type Printer, toJsonText } from './output/terminal.ts'
 
 /** The options every command understands. */
 interface GlobalOptions {

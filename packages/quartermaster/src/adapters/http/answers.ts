@@ -1,7 +1,9 @@
+import { randomUUID } from 'node:crypto'
 import type { ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import {
+  type Answer,
   type ApiEvent,
   type ApiEvents,
   AppError,
@@ -9,14 +11,14 @@ import {
   type ControlOptions,
   LONGEST_ATTACHMENT_NAME,
   type Progress,
+  type UrlQuestion,
 } from '../../contracts/index.ts'
 import { type GuardedEventsOptions, guardedEvents } from '../../core/kernel/index.ts'
-import { percentDecoded } from './context.ts'
 import type { ErrorReporter } from './errors.ts'
 import { SECURITY_HEADERS } from './guard.ts'
-import type { AskedClient, OpenQuestions } from './open-questions.ts'
+import { percentDecoded } from './request.ts'
 
-/** An answer that is one short text and is written out as it is. */
+/** An answer that is one short text. */
 export interface PlainAnswer {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
@@ -36,14 +38,14 @@ function writePlain({ status, headers, text }: PlainAnswer, outgoing: ServerResp
 function writeResponse({ status, headers, body }: Response, outgoing: ServerResponse): void {
   outgoing.writeHead(status, flat({ ...SECURITY_HEADERS, ...Object.fromEntries(headers) }))
   if (!body) return void outgoing.end()
-  // A client that has gone already does not go again. What fails to end has ended, too.
+  // The client has gone, and no further event will tell. A body that cannot be cancelled has ended already.
   if (outgoing.destroyed) return void body.cancel().catch(() => {})
-  // Several parts listen for the end of an answer. With those of a stream they are more than ten, which is no leak.
+  // With the listeners of a stream there are more than ten, which is no leak.
   outgoing.setMaxListeners(MOST_LISTENERS)
-  // A stream tells first of all that it is one.
+  // A client of a stream gets the headers before the first event.
   outgoing.flushHeaders()
   pipeline(Readable.fromWeb(body as Parameters<typeof Readable.fromWeb>[0]), outgoing).catch(() => {
-    // The client went away; the handler was told.
+    // The client went away, and the handler was notified.
   })
 }
 
@@ -51,14 +53,14 @@ const MOST_LISTENERS = 20
 
 const known = new WeakMap<object, readonly string[]>()
 
-/** Most answers have the very same headers. */
+/** Cached, because most answers have the same headers. */
 function linesOf(headers: PlainAnswer['headers']): readonly string[] {
   const lines = known.get(headers) ?? flat({ ...SECURITY_HEADERS, ...headers })
   known.set(headers, lines)
   return lines
 }
 
-/** As Node takes them without a look at each. */
+/** The form that Node writes without checking each header. */
 function flat(headers: Readonly<Record<string, string>>): string[] {
   return Object.entries(headers).flat()
 }
@@ -69,11 +71,10 @@ interface NdjsonAnswerOptions {
   signal: AbortSignal
   heartbeatMs: number
   report: ErrorReporter
-  /** Where pages that have to be opened wait, for a client that can have one opened. */
+  /** Questions to the client, if it can have pages opened. */
   questions: OpenQuestions | undefined
-  /** Throws when the client's token does not count any more; looked at before each event, and with each heartbeat of events. */
-  refuseGone: () => void
-  /** How much may wait for a client that does not read. */
+  /** Throws when the client's token is no longer valid; called before each event, and with each heartbeat of events. */
+  refuseRevoked: () => void
   queuedBytes?: number
 }
 
@@ -87,7 +88,7 @@ export function ndjsonAnswer(options: NdjsonAnswerOptions): Response {
   const stream = new ReadableStream<Uint8Array>(
     {
       start(controller) {
-        // Whatever goes wrong in telling the answer ends this answer, and not the process.
+        // A failure while writing ends this answer, and not the process.
         deliver(controller, { ...options, signal }).catch(error => controller.error(error))
       },
       cancel: reason => gone.abort(reason),
@@ -97,23 +98,23 @@ export function ndjsonAnswer(options: NdjsonAnswerOptions): Response {
   return new Response(stream, { headers: { 'Content-Type': 'application/x-ndjson' } })
 }
 
-/** How much may wait for a client that does not read; beyond it progress is dropped, as newer progress will follow. */
+/** The buffer for a client that does not read; beyond it progress is dropped, as newer progress will follow. */
 const QUEUED_BYTES = 64 * 1024
 
 type Controller = ReadableStreamDefaultController<Uint8Array>
 
 async function deliver(
   controller: Controller,
-  { run, signal: gone, heartbeatMs, report, questions, refuseGone }: NdjsonAnswerOptions,
+  { run, signal: gone, heartbeatMs, report, questions, refuseRevoked }: NdjsonAnswerOptions,
 ): Promise<void> {
   const lines = createLineWriter(controller, gone)
   const over = new AbortController()
   const signal = AbortSignal.any([gone, over.signal])
-  const feed = createFeed({ lines, refuseGone, report, onEnd: () => over.abort() })
+  const feed = createFeed({ lines, refuseRevoked, report, onEnd: () => over.abort() })
   lines.offer({ heartbeat: true })
   const heartbeat = setInterval(() => {
     lines.offer({ heartbeat: true })
-    feed.look()
+    feed.check()
   }, heartbeatMs)
   signal.addEventListener('abort', () => clearInterval(heartbeat), { once: true })
   try {
@@ -125,7 +126,7 @@ async function deliver(
     const result = await run({
       signal,
       onProgress: (progress: Progress) => lines.offer({ progress }),
-      onEvent: feed.tell,
+      onEvent: feed.send,
       ...(questions ? { openPage: (question, wanted) => questions.ask(question, client, wanted) } : {}),
     })
     lines.end({ result: result ?? null })
@@ -136,15 +137,13 @@ async function deliver(
   }
 }
 
-interface FeedDeps {
-  readonly lines: LineWriter
-  refuseGone(): void
-  readonly report: ErrorReporter
-  onEnd(): void
-}
-
-/** Events must not be left out: a client that does not keep up is cut off and told so, and one whose token is gone as well. */
-function createFeed({ lines, refuseGone, report, onEnd }: FeedDeps) {
+/** Events must not be left out: a client that does not keep up gets an error, and so does one whose token is revoked. */
+function createFeed({
+  lines,
+  refuseRevoked,
+  report,
+  onEnd,
+}: Pick<NdjsonAnswerOptions, 'refuseRevoked' | 'report'> & { readonly lines: LineWriter; onEnd(): void }) {
   let isUsed = false
 
   function end(error: unknown): void {
@@ -152,11 +151,11 @@ function createFeed({ lines, refuseGone, report, onEnd }: FeedDeps) {
     onEnd()
   }
 
-  function look(): boolean {
-    // An ordinary answer goes to the caller whose token was valid when it asked.
+  function check(): boolean {
+    // An answer without events needs a valid token only at its beginning.
     if (!isUsed) return true
     try {
-      refuseGone()
+      refuseRevoked()
       return true
     } catch (error) {
       end(error)
@@ -165,10 +164,10 @@ function createFeed({ lines, refuseGone, report, onEnd }: FeedDeps) {
   }
 
   return {
-    look,
-    tell(event: ControlEvent): void {
+    check,
+    send(event: ControlEvent): void {
       isUsed = true
-      if (look() && !lines.offer({ event })) end(new AppError('LIMIT_EXCEEDED', BEHIND))
+      if (check() && !lines.offer({ event })) end(new AppError('LIMIT_EXCEEDED', BEHIND))
     },
   }
 }
@@ -189,7 +188,7 @@ function createLineWriter(controller: Controller, signal: AbortSignal): LineWrit
   let open = true
   return {
     offer(line) {
-      // A tool may report progress after it has answered, and the client may be gone: neither is a mistake.
+      // A tool may report progress after its answer, and the client may be gone: neither is an error.
       if (!open || signal.aborted || (controller.desiredSize ?? 0) <= 0) return false
       controller.enqueue(encoder.encode(`${JSON.stringify(line)}\n`))
       return true
@@ -213,8 +212,8 @@ interface EventAnswerOptions extends GuardedEventsOptions {
 }
 
 /**
- * Answers with Server-Sent Events. Each is made when the client has room for it, so that nothing is left out for one that is
- * slow: it waits, and one that does not read at all is cut off by the server and goes on behind the last id that it had.
+ * Answers with Server-Sent Events. Each is made when the client has room for it, so a slow client misses nothing. A client that
+ * reads nothing at all is disconnected, and resumes after its last id.
  */
 export function eventAnswer(options: EventAnswerOptions): Response {
   const gone = new AbortController()
@@ -229,24 +228,24 @@ export function eventAnswer(options: EventAnswerOptions): Response {
       },
       async cancel(reason) {
         gone.abort(reason)
-        // A stream from which no further frame is read would never end.
+        // Otherwise the generator would never end.
         await frames.return(undefined)
       },
     },
-    // Nothing is read before the client wants it.
+    // Nothing is read ahead.
     { highWaterMark: 0 },
   )
   return new Response(stream, { headers: EVENT_HEADERS })
 }
 
-/** Proxies keep what they take for a page until it is whole, unless they are told. */
+/** The last header keeps proxies from buffering the stream. */
 export const EVENT_HEADERS = {
   'Content-Type': 'text/event-stream',
   'Cache-Control': 'no-store',
   'X-Accel-Buffering': 'no',
 } as const
 
-/** A client that was cut off comes back this soon. */
+/** The delay after which a disconnected client reconnects. */
 const RETRY_MS = 1_000
 
 async function* framesOf(options: EventAnswerOptions, gone: AbortSignal): AsyncGenerator<string> {
@@ -260,21 +259,21 @@ async function* framesOf(options: EventAnswerOptions, gone: AbortSignal): AsyncG
     yield `event: end\ndata: ${JSON.stringify(report(error).toJSON())}\n\n`
   } finally {
     over.abort()
-    // It ends with the signal; the outcome is dropped.
+    // The signal ends it, and nothing waits for the outcome.
     iterator.return?.().catch(() => {})
   }
 }
 
-/** JSON has no line breaks of its own, so that an event's data is one line. */
+/** `JSON.stringify` writes no line breaks, so an event's data is one line. */
 function frameOf({ id, told }: ApiEvent): string {
   return told ? `id: ${id}\nevent: ${told.event}\ndata: ${JSON.stringify(told.data)}\n\n` : `id: ${id}\n\n`
 }
 
-/** The file name that a Content-Disposition header says (RFC 6266): `filename*` before `filename`. */
+/** The file name in a Content-Disposition header (RFC 6266): `filename*` before `filename`. */
 export function fileNameIn(header: string | undefined): string | undefined {
   if (header === undefined) return undefined
   const extended = /;\s*filename\*\s*=\s*utf-8'[\w-]*'([^;\s]+)/i.exec(header)?.[1]
-  // Not UTF-8 after all is as if it had not been said.
+  // A name that is not UTF-8 is ignored.
   const name = extended === undefined ? undefined : percentDecoded(extended)
   if (name !== undefined) return name
   const quoted = /;\s*filename\s*=\s*"((?:[^"\\]|\\.)*)"/i.exec(header)?.[1]
@@ -284,8 +283,9 @@ export function fileNameIn(header: string | undefined): string | undefined {
 }
 
 /**
- * Tells a browser to save it under this name, and never to show it. Whatever could mean more than a name to a file system or
- * turn the reading order around is replaced; a name in ASCII goes with it for those who read no other (RFC 6266, appendix D).
+ * A Content-Disposition that makes browsers save the file under this name and never show it. Characters that mean more than a
+ * name to a file system or change the reading order are replaced; clients that read only ASCII get a name of their own (RFC 6266,
+ * appendix D).
  */
 export function savedAs(name: string): string {
   const safe = harmless(name)
@@ -293,17 +293,17 @@ export function savedAs(name: string): string {
   return `attachment; filename="${plain}"; filename*=UTF-8''${encoded(safe)}`
 }
 
-/** Control characters, marks of direction, separators of paths, and what Windows keeps for itself. */
+/** Control characters, direction marks, path separators, and characters that Windows reserves. */
 const UNSAFE = /[\p{Cc}\p{Surrogate}\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff/\\:*?"<>|]/gu
 
 function harmless(name: string): string {
   const safe = Array.from(name.replaceAll(UNSAFE, '_')).slice(0, LONGEST_ATTACHMENT_NAME).join('')
-  // Names of dots alone are places, and a leading one hides a file.
+  // Names of dots alone are folders, and a leading dot hides a file.
   const shown = safe.replace(/^[.\s]+/, '_').replace(/[.\s]+$/, '')
   return shown === '' ? 'file' : shown
 }
 
-/** `attr-char` of RFC 5987 §3.2.1 stays; `encodeURIComponent` leaves a few more alone. */
+/** Keeps only `attr-char` of RFC 5987 §3.2.1; `encodeURIComponent` keeps a few more. */
 function encoded(text: string): string {
   return encodeURIComponent(text).replaceAll(/['()*]/g, c => `%${c.charCodeAt(0).toString(16).toUpperCase()}`)
 }
@@ -313,4 +313,69 @@ function fromLatin1(text: string): string {
   const bytes = Buffer.from(text, 'latin1')
   const utf8 = bytes.toString('utf8')
   return utf8.includes('\ufffd') ? text : utf8
+}
+
+/** Questions of running calls: pages that a person has to open. */
+export interface OpenQuestions {
+  /** Sends a question and waits for its answer, as long as the call's client is connected. */
+  ask(
+    question: UrlQuestion,
+    client: AskedClient,
+    /** Aborts when the call no longer needs the answer. */
+    wanted?: AbortSignal,
+  ): Promise<Answer>
+  /** Answers whether a call waited for it. */
+  answer(id: string, answer: Answer): boolean
+}
+
+/** The client that waits for a call and can have pages opened. */
+export interface AskedClient {
+  tell(asked: { id: string; question: UrlQuestion }): void
+  /** The answer is no longer needed. */
+  takeBack(id: string): void
+  /** Aborts when the client disconnects. */
+  readonly signal: AbortSignal
+}
+
+/** The limit of waiting questions; each holds a running call. */
+const MOST_OPEN = 100
+
+export function createOpenQuestions(): OpenQuestions {
+  const open = new Map<string, (answer: Answer) => void>()
+  return {
+    ask(question, { tell, takeBack, signal }, wanted) {
+      if (open.size >= MOST_OPEN)
+        return Promise.reject(new AppError('ANSWER_UNAVAILABLE', `${MOST_OPEN} questions wait for answers already.`))
+      if (wanted?.aborted) return Promise.reject(wanted.reason)
+      const id = randomUUID()
+      return new Promise((resolve, reject) => {
+        const leave = () => {
+          open.delete(id)
+          signal.removeEventListener('abort', gone)
+          wanted?.removeEventListener('abort', unwanted)
+        }
+        const gone = () => {
+          leave()
+          reject(new AppError('CANCELLED', 'The client that was asked went away.'))
+        }
+        const unwanted = () => {
+          leave()
+          takeBack(id)
+          reject(wanted?.reason)
+        }
+        open.set(id, answer => {
+          leave()
+          resolve(answer)
+        })
+        signal.addEventListener('abort', gone, { once: true })
+        wanted?.addEventListener('abort', unwanted, { once: true })
+        tell({ id, question })
+      })
+    },
+    answer(id, answer) {
+      const reply = open.get(id)
+      reply?.(answer)
+      return reply !== undefined
+    },
+  }
 }

@@ -28,29 +28,28 @@ import {
 import type { ApiCaller, ApiService, RequestContext } from '../../core/organisation/index.ts'
 import { EVENT_HEADERS, eventAnswer, writeAnswer } from './answers.ts'
 import { readUpload, sendDownload } from './attachment-wire.ts'
-import { disconnectSignal, type HttpApp, type HttpEnv, percentDecoded } from './context.ts'
 import { methodNotAllowed, unsupportedMediaType } from './control-api.ts'
 import { type ErrorReporter, problemResponse } from './errors.ts'
 import { bearerIn, type HttpLimits, leaveWhenClosed, limitInFlight, requireAdmin } from './guard.ts'
 import { openApiDocument } from './openapi.ts'
-import { isJson, readJsonBody } from './request.ts'
+import { disconnectSignal, type HttpApp, type HttpEnv, isJson, percentDecoded, readJsonBody } from './request.ts'
 
-/** What the API is answered with. */
-export interface ApiDoor {
+/** What the API needs: its service, the callers' identities and the limits. */
+export interface ApiAccess {
   readonly service: ApiService
-  /** Whose token this is, by what counts at this moment. */
+  /** The caller of a token, as long as the token is valid. */
   identify(token: string): Promise<ApiCaller | undefined>
   /** Throws `NAME_UNKNOWN` when there is no such organisation. */
   expectOrganisation(name: string): Promise<void>
-  /** Calls back when a token or a workspace may have ended: each request that waits for or follows something with it is checked again. */
-  onAccessChange?(look: () => void): () => void
-  /** The request that waited with this token was rejected: what it was about to get is there for others. */
-  letGo?(tokenId: string): Promise<void>
+  /** Calls back when a token or a workspace may have ended, so that waiting requests and streams are checked again. */
+  onAccessChange?(check: () => void): () => void
+  /** Releases the messages that a waiting request was about to get, when its token is no longer valid. */
+  releaseMessages?(tokenId: string): Promise<void>
   readonly clock: Clock
   readonly settings: Pick<Settings, 'requestsPerMinute' | 'requestsAtOnce' | 'joinAttemptsPerMinute'>
 }
 
-interface ApiOptions extends ApiDoor {
+interface ApiOptions extends ApiAccess {
   isAdmin(token: string): boolean
   readonly limits: HttpLimits
   readonly report: ErrorReporter
@@ -60,7 +59,7 @@ interface ApiOptions extends ApiDoor {
 /** Every row of the `API` table as a route, and the document that describes them. */
 export function createApi(options: ApiOptions): HttpApp {
   const api = new Hono<HttpEnv>()
-  // Made on the first request: it would take a good part of the start.
+  // Made on the first request, because it would slow the start down.
   let document: string | undefined
   const answering: Answering = { ...options, takeTurn: createLimits(options) }
   const methods = new Map<string, string[]>([['/openapi.json', ['GET']]])
@@ -81,23 +80,23 @@ function withHead(method: string): string {
   return method === 'GET' ? 'GET, HEAD' : method
 }
 
-type TakeTurn = (c: Context<HttpEnv>, visitor: ApiCaller | undefined) => void
+type TakeTurn = (c: Context<HttpEnv>, caller: ApiCaller | undefined) => void
 
-/** Each token has turns and places of its own; a caller without one shares those of its address. */
-function createLimits({ clock, settings }: ApiDoor): TakeTurn {
+/** Limits count by token; callers without one are counted by their address. */
+function createLimits({ clock, settings }: ApiAccess): TakeTurn {
   const requests = createRateLimit({ clock, perMinute: settings.requestsPerMinute, what: 'requests' })
   const tries = createRateLimit({ clock, perMinute: settings.joinAttemptsPerMinute, what: 'attempts' })
   const inFlight = createInFlight({ most: settings.requestsAtOnce, what: 'requests under way' })
-  return (c, visitor) => {
-    const key = visitor ? keyOf(visitor) : `address ${c.env.incoming.socket.remoteAddress ?? ''}`
-    const limit = visitor ? requests : tries
+  return (c, caller) => {
+    const key = caller ? keyOf(caller) : `address ${c.env.incoming.socket.remoteAddress ?? ''}`
+    const limit = caller ? requests : tries
     limit.take(key)
     leaveWhenClosed(c, inFlight.enter(key))
   }
 }
 
-function keyOf(visitor: ApiCaller): string {
-  return visitor.kind === 'owner' ? 'owner' : `token ${visitor.tokenId}`
+function keyOf(caller: ApiCaller): string {
+  return caller.kind === 'owner' ? 'owner' : `token ${caller.tokenId}`
 }
 
 interface Answering extends ApiOptions {
@@ -109,27 +108,27 @@ async function answer(c: Context<HttpEnv>, operation: ApiOperation, options: Ans
   const route: ApiRoute = API[operation]
   try {
     refuseUnkeepable(c)
-    const first = await visitorOf(c, route, options)
-    // Who is refused has had a turn too, or could ask as often as they like.
+    const first = await callerOf(c, route, options)
+    // Refused requests count too, otherwise they would not be limited.
     if (first || route.who.includes('anyone')) takeTurn(c, first)
-    refuseOthers(c, first)
+    refuseOtherOrganisation(c, first)
     service.admit(first, operation)
     if (route.body && !isJson(c.req.header('content-type'))) return unsupportedMediaType()
     const request = await readRequest(c, route, options)
-    // Looked at again: the body may have taken its time, and a token that was taken back meanwhile does not count.
-    const visitor = route.body ? await visitorOf(c, route, options) : first
+    // Identified again: the token may have been revoked while the body was read.
+    const caller = route.body ? await callerOf(c, route, options) : first
     const guard = guardOf(c, operation, options)
     const upload = route.wire === 'upload' ? readUpload(c, guard.stillAdmitted) : undefined
-    const asked = { ...request, upload } as ApiRequest<typeof operation>
-    const answered = await whileAdmitted({ ...guard, gone: disconnectSignal(c.env.outgoing) }, gone =>
-      service.answer(operation, visitor, asked, contextOf(c, gone)),
-    ).catch(error => sentAway(error, visitor, options))
-    if (route.wire === 'download') return await download(c, answered as ApiDownload, guard)
-    if (route.wire === 'events') return stream(c, answered as ApiEvents, { ...guard, report })
-    if (route.wire === 'markdown' && wantsMarkdown(c)) return sendMarkdown(c, answered as { text: string })
-    return sendJson(c, answered, route.status ?? 200)
+    const input = { ...request, upload } as ApiRequest<typeof operation>
+    const output = await whileAdmitted({ ...guard, gone: disconnectSignal(c.env.outgoing) }, gone =>
+      service.answer(operation, caller, input, contextOf(c, gone)),
+    ).catch(error => releaseAfter(error, caller, options))
+    if (route.wire === 'download') return await download(c, output as ApiDownload, guard)
+    if (route.wire === 'events') return stream(c, output as ApiEvents, { ...guard, report })
+    if (route.wire === 'markdown' && wantsMarkdown(c)) return sendMarkdown(c, output as { text: string })
+    return sendJson(c, output, route.status ?? 200)
   } catch (error) {
-    // The framework's own handler sees nothing that is not an Error.
+    // The framework's own handler gets only instances of Error.
     return problemResponse(report(error))
   }
 }
@@ -138,30 +137,34 @@ interface Guard extends AccessGuard {
   stillAdmitted(): Promise<void>
 }
 
-/** Whether this one may still be here, and when to look. */
+/** Checks whether a caller is still admitted, at intervals and on changes of access. */
 function guardOf(c: Context<HttpEnv>, operation: ApiOperation, options: Answering): Guard {
   const { service, clock, limits, onAccessChange = () => () => {} } = options
-  const stillAdmitted = async () => service.admit(await visitorOf(c, API[operation], options), operation)
+  const stillAdmitted = async () => service.admit(await callerOf(c, API[operation], options), operation)
   return { clock, pingMs: limits.pingMs, stillAdmitted, onAccessChange }
 }
 
-/** Nothing is kept for a caller that has waited and may not have it. */
-async function sentAway(error: unknown, visitor: ApiCaller | undefined, { letGo, report }: Answering): Promise<never> {
-  const tokenId = visitor?.kind === 'owner' ? undefined : visitor?.tokenId
+/** Releases what was reserved for a waiting caller whose token is no longer valid. */
+async function releaseAfter(
+  error: unknown,
+  caller: ApiCaller | undefined,
+  { releaseMessages, report }: Answering,
+): Promise<never> {
+  const tokenId = caller?.kind === 'owner' ? undefined : caller?.tokenId
   if (tokenId !== undefined && isAppError(error) && error.code === 'TOKEN_INVALID')
-    // What could not be given back is free when its time is over.
-    await letGo?.(tokenId).catch(report)
+    // If this fails, the lease ends when its time is over.
+    await releaseMessages?.(tokenId).catch(report)
   throw error
 }
 
-/** Written out as it is, because a `Response` and its stream cost more than most of what they carry. */
-function sendJson(c: Context<HttpEnv>, answered: unknown, status: number): Response {
-  if (c.req.method === 'HEAD') return Response.json(answered, { status })
-  writeAnswer({ status, headers: JSON_HEADERS, text: JSON.stringify(answered) }, c.env.outgoing)
+/** Writes the text directly, because a `Response` and its stream cost more than most answers. */
+function sendJson(c: Context<HttpEnv>, output: unknown, status: number): Response {
+  if (c.req.method === 'HEAD') return Response.json(output, { status })
+  writeAnswer({ status, headers: JSON_HEADERS, text: JSON.stringify(output) }, c.env.outgoing)
   return RESPONSE_ALREADY_SENT
 }
 
-/** A client that names neither, or prefers neither, gets JSON, as everywhere. */
+/** JSON is the default where a client names or prefers neither. */
 function wantsMarkdown(c: Context<HttpEnv>): boolean {
   const accepted = c.req.header('accept') ?? ''
   return weightOf(accepted, MARKDOWN) > weightOf(accepted, JSON_TYPES)
@@ -170,7 +173,7 @@ function wantsMarkdown(c: Context<HttpEnv>): boolean {
 const MARKDOWN = /^text\/(?:markdown|plain)$/i
 const JSON_TYPES = /^(?:application|\*)\/(?:json|\*)$/i
 
-/** How much one of these is wanted, from 0 to 1. */
+/** The highest quality value of these types in an Accept header, from 0 to 1. */
 function weightOf(accepted: string, types: RegExp): number {
   const weights = accepted.split(',').map(range => {
     const [type = '', ...parameters] = range.split(';').map(part => part.trim())
@@ -189,14 +192,14 @@ function sendMarkdown(c: Context<HttpEnv>, { text }: { text: string }): Response
 const MARKDOWN_HEADERS = { 'content-type': 'text/markdown; charset=utf-8', vary: 'Accept' }
 const JSON_HEADERS = { 'content-type': 'application/json' }
 
-/** A stream stays open for as long as the caller may follow it. */
+/** The stream ends when the caller is no longer admitted. */
 function stream(c: Context<HttpEnv>, events: ApiEvents, guard: Guard & { readonly report: ErrorReporter }): Response {
   if (c.req.method === 'HEAD') return new Response(null, { headers: EVENT_HEADERS })
   writeAnswer(eventAnswer({ events, ...guard }), c.env.outgoing)
   return RESPONSE_ALREADY_SENT
 }
 
-/** A reader that takes its time gets a file for as long as it may have it. */
+/** The download ends when the caller is no longer admitted. */
 async function download(c: Context<HttpEnv>, file: ApiDownload, guard: Guard): Promise<Response> {
   const stop = watchAccess(guard, () => c.env.outgoing.destroy())
   try {
@@ -206,27 +209,27 @@ async function download(c: Context<HttpEnv>, file: ApiDownload, guard: Guard): P
   }
 }
 
-/** Whose token a request shows, and which organisation is meant. Everybody but the owner has exactly one. */
-async function visitorOf(c: Context<HttpEnv>, { who }: ApiRoute, doors: Answering): Promise<ApiCaller | undefined> {
+/** The caller of a request, in an organisation. Only the owner can name one; all others have exactly one. */
+async function callerOf(c: Context<HttpEnv>, { who }: ApiRoute, access: Answering): Promise<ApiCaller | undefined> {
   if (who.includes('anyone')) return undefined
   const token = bearerIn(c)
   if (token === undefined) return undefined
-  if (doors.isAdmin(token)) {
+  if (access.isAdmin(token)) {
     const organisation = c.req.query('organisation') ?? DEFAULT_ORGANISATION
-    await doors.expectOrganisation(organisation)
+    await access.expectOrganisation(organisation)
     return { kind: 'owner', organisation }
   }
-  return doors.identify(token)
+  return access.identify(token)
 }
 
-/** To everybody but the owner there is one organisation. */
-function refuseOthers(c: Context<HttpEnv>, visitor: ApiCaller | undefined): void {
+/** Other organisations do not exist for a caller. */
+function refuseOtherOrganisation(c: Context<HttpEnv>, caller: ApiCaller | undefined): void {
   const named = c.req.query('organisation')
-  if (visitor && named !== undefined && named !== visitor.organisation)
+  if (caller && named !== undefined && named !== caller.organisation)
     throw new AppError('NAME_UNKNOWN', 'There is no such organisation.')
 }
 
-/** What no database keeps is not in any, and some take it ill to be asked for it. */
+/** Refuses text that databases cannot store, because some of them fail on it even in a query. */
 function refuseUnkeepable(c: Context<HttpEnv>): void {
   const issues = [
     ...Object.entries(c.req.param()).map(([name, text]) => ({ path: ['path', name], text })),
@@ -236,7 +239,7 @@ function refuseUnkeepable(c: Context<HttpEnv>): void {
   if (!isUtf8(c.req.url)) throw invalid([{ path: [], message: 'The address must be UTF-8 where it has %XX' }])
 }
 
-/** What is not would count as it is written, percent signs and all, which no client means. */
+/** Otherwise the framework would keep the percent signs as text, which no client means. */
 function isUtf8(address: string): boolean {
   return (address.match(/(?:%[0-9a-f]{2})+/gi) ?? []).every(text => percentDecoded(text) !== undefined)
 }
@@ -275,8 +278,8 @@ interface CapabilitiesApiOptions {
 }
 
 /**
- * `GET` answers every capability with its tools and configuration schema. It names what no single agent may know of, so
- * it takes the admin token; an agent sees its own tools over MCP.
+ * `GET` answers every capability with its tools and configuration schema. It includes capabilities that an agent may not know of,
+ * so it takes the admin token; an agent sees its own tools over MCP.
  */
 export function capabilitiesApi({ control, isAdmin, limits, report }: CapabilitiesApiOptions): HttpApp {
   const api = new Hono<HttpEnv>()
@@ -285,7 +288,7 @@ export function capabilitiesApi({ control, isAdmin, limits, report }: Capabiliti
     try {
       return c.json(await control.capabilities({}, { signal: c.req.raw.signal }))
     } catch (error) {
-      // The framework's own handler sees nothing that is not an Error.
+      // The framework's own handler gets only instances of Error.
       return problemResponse(report(error))
     }
   })

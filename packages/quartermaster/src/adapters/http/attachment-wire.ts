@@ -10,12 +10,12 @@ import {
   toKeepable,
 } from '../../contracts/index.ts'
 import { fileNameIn, savedAs } from './answers.ts'
-import type { HttpEnv } from './context.ts'
+import type { HttpEnv } from './request.ts'
 import { received } from './request.ts'
 
 /**
- * The body of a request as a file that comes piece by piece. `stillAdmitted` is asked when all of it has come: a token that was
- * taken back meanwhile does not count.
+ * The body of a request as a file that is read piece by piece. `stillAdmitted` is called at its end, because the token may have
+ * been revoked meanwhile.
  */
 export function readUpload(c: Context<HttpEnv>, stillAdmitted: () => Promise<void>): ApiUpload {
   const type = c.req.header('content-type') ?? ''
@@ -29,30 +29,30 @@ export function readUpload(c: Context<HttpEnv>, stillAdmitted: () => Promise<voi
   }
 }
 
-/** Writes a file out as it comes. A damaged file is broken off, so that no client takes it for whole. */
+/** Sends a file as it is read. For a damaged file the connection is cut, so that no client takes it for complete. */
 export async function sendDownload(c: Context<HttpEnv>, { facts, content }: ApiDownload): Promise<Response> {
   const tag = `"${facts.sha256}"`
   const headers = {
-    'Content-Type': SHOWN_AS.get(facts.mediaType) ?? 'application/octet-stream',
+    'Content-Type': SAFE_TYPES.get(facts.mediaType) ?? 'application/octet-stream',
     'Content-Disposition': savedAs(facts.name),
     'X-Content-Type-Options': 'nosniff',
     'Content-Security-Policy': "sandbox; default-src 'none'; frame-ancestors 'none'",
-    // What an id stands for never changes; whether a caller may have it does.
+    // The content of an id never changes; whether a caller may read it does.
     'Cache-Control': 'private, no-cache',
     ETag: tag,
-    // A part of it could not be compared with what was handed in.
+    // A range could not be checked against the hash.
     'Accept-Ranges': 'none',
   }
   if (c.req.header('if-none-match')?.includes(tag)) return new Response(null, { status: 304, headers })
   const sized = { ...headers, 'Content-Length': String(facts.size) }
   if (c.req.method === 'HEAD') return new Response(null, { headers: sized })
   const pieces = content[Symbol.asyncIterator]()
-  // What is wrong with the first of it can still be said as an error.
+  // A problem with the first piece can still be answered as an error.
   const first = await pieces.next()
   const { outgoing } = c.env
   outgoing.writeHead(200, sized)
   await pipeline(joined(first, pieces), outgoing).catch(() => {
-    // The reader went away, or the rest is damaged, which the log tells: both end the connection.
+    // The client went away, or the rest is damaged, which is in the log: both end the connection.
   })
   return RESPONSE_ALREADY_SENT
 }
@@ -60,8 +60,8 @@ export async function sendDownload(c: Context<HttpEnv>, { facts, content }: ApiD
 const MULTIPART =
   'Send the content of the file itself as the body, not a form (curl: --data-binary @FILE), and its name as ?name=.'
 
-/** What a browser can do no harm with, and only these: everything else is bytes. */
-const SHOWN_AS: ReadonlyMap<string, string> = new Map([
+/** Types that are harmless in a browser. All others are sent as bytes. */
+const SAFE_TYPES: ReadonlyMap<string, string> = new Map([
   ['text/plain', 'text/plain; charset=utf-8'],
   ...['image/png', 'image/jpeg', 'image/gif', 'image/webp', 'application/pdf', 'application/json'].map(
     type => [type, type] as const,

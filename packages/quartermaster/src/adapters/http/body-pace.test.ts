@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import { expect, it, onTestFinished, vi } from 'vitest'
 import { deferred } from '../../testing/deferred.ts'
-import { keepPace } from './request.ts'
+import { limitBodyRate } from './request.ts'
 
 const LIMITS = { requestTimeoutMs: 30_000, bodyBytesPerSecond: 8 }
 
@@ -12,7 +12,7 @@ async function begun(body = '') {
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
   const timed = deferred<number>()
   const server = createServer((request, response) => {
-    keepPace(request, response, LIMITS)
+    limitBodyRate(request, response, LIMITS)
     setImmediate(() => {
       timed.resolve(vi.getTimerCount())
       request.on('end', () => response.end()).resume()

@@ -7,24 +7,26 @@ import {
   type Control,
   type ControlOperation,
   type ControlOptions,
+  isForPersons,
   issueText,
+  type PersonControl,
 } from '../../contracts/index.ts'
 import { didYouMean, fewIssues, traceFrom } from '../../core/kernel/index.ts'
-import { ndjsonAnswer } from './answers.ts'
-import type { HttpApp, HttpEnv } from './context.ts'
-import { type ControlCaller, controlCallerOf, type Doors, refuseOwnersOnly } from './control-caller.ts'
+import { createOpenQuestions, ndjsonAnswer, type OpenQuestions } from './answers.ts'
 import { type ErrorReporter, problemResponse } from './errors.ts'
-import { bearerIn, type HttpLimits, limitInFlight } from './guard.ts'
-import { createOpenQuestions, type OpenQuestions } from './open-questions.ts'
+import { bearerIn, type HttpLimits, limitInFlight, notAdmin } from './guard.ts'
+import type { HttpApp, HttpEnv } from './request.ts'
 import { isJson, readJsonBody } from './request.ts'
 
-interface ControlApiOptions extends Doors {
+interface ControlApiOptions {
+  isAdmin(token: string): boolean
+  readonly persons?: Persons | undefined
   control: Control
   limits: HttpLimits
   report: ErrorReporter
 }
 
-/** `POST /:operation`, one route for every row of the `CONTROL` table. Nothing is told to who has not shown a token. */
+/** `POST /:operation`, one route for every row of the `CONTROL` table. Without a valid token every request is refused. */
 export function controlApi(options: ControlApiOptions): HttpApp {
   const api = new Hono<HttpEnv>()
   const questions = createOpenQuestions()
@@ -35,7 +37,7 @@ export function controlApi(options: ControlApiOptions): HttpApp {
   })
   api.use(
     '*',
-    limitInFlight(options.limits.maxInFlight, c => placeOf(controlCallerOf(c, options))),
+    limitInFlight(options.limits.maxInFlight, c => limitKey(callerOf(c, options))),
   )
   api.post('/call/answer', c => takeAnswer(c, { ...options, questions }))
   api.post('/:operation', c => answer(c, { ...options, questions }))
@@ -43,7 +45,7 @@ export function controlApi(options: ControlApiOptions): HttpApp {
   return api
 }
 
-/** The answer to a method that a known path does not have. */
+/** The answer to a method that a known path does not support. */
 export function methodNotAllowed(allow: string): (c: Context<HttpEnv>) => Response {
   return c => {
     const error = new AppError('REQUEST_REFUSED', `${c.req.method} is not allowed here. Use ${allow}.`)
@@ -59,9 +61,10 @@ interface Answering extends ControlApiOptions {
 
 const GivenAnswer = z.strictObject({ id: z.string(), answer: Answer })
 
-/** A person has visited the page that a call asked for, or declined. */
-async function takeAnswer(c: Context<HttpEnv>, { limits, questions, ...doors }: Answering): Promise<Response> {
-  refuseOwnersOnly(controlCallerOf(c, doors), undefined)
+/** Takes the answer whether a person has visited the page that a call asked for. */
+async function takeAnswer(c: Context<HttpEnv>, options: Answering): Promise<Response> {
+  const { limits, questions } = options
+  refuseOwnersOnly(callerOf(c, options), undefined)
   const given = GivenAnswer.safeParse(await readJsonBody(c, limits))
   if (!given.success) throw new AppError('INPUT_INVALID', 'The body must be { id, answer: { action } }.')
   const { id, answer } = given.data
@@ -69,32 +72,35 @@ async function takeAnswer(c: Context<HttpEnv>, { limits, questions, ...doors }: 
   return Response.json({ taken: true })
 }
 
-/** What a client says that can have pages opened while it waits. */
+/** The header of clients that can have pages opened while they wait. */
 const OPENS_PAGES = 'quartermaster-opens-pages'
 
-async function answer(c: Context<HttpEnv>, { limits, report, ...parts }: Answering): Promise<Response> {
+async function answer(c: Context<HttpEnv>, options: Answering): Promise<Response> {
+  const { limits, report, control, persons } = options
   const operation = parseOperation(c.req.param('operation') ?? '')
-  refuseOwnersOnly(controlCallerOf(c, parts), operation)
+  refuseOwnersOnly(callerOf(c, options), operation)
   if (!isJson(c.req.header('content-type'))) return unsupportedMediaType()
   const body = await readJsonBody(c, limits)
   const input = parseInput(operation, operation === 'call' ? withKey(body, c.req.header(KEY_HEADER)) : body)
-  // Looked at again: the body may have taken its time, and a token that was taken back meanwhile does not count.
-  const operations = operationsFor(controlCallerOf(c, parts), parts)
+  // Identified again: the token may have been revoked while the body was read.
+  const caller = callerOf(c, options)
+  // A person gets only the operations for persons, so that nothing can be done as the owner by mistake.
+  const own = caller.kind === 'owner' ? control : persons?.controlOf(caller)
+  const operations = own as unknown as Record<ControlOperation, Run>
   const trace = traceFrom(c.req.header('traceparent'), c.req.header('tracestate'))
-  const run = (options: ControlOptions) => operations[operation](input, trace ? { ...options, trace } : options)
+  const run = (given: ControlOptions) => operations[operation](input, trace ? { ...given, trace } : given)
   const signal = c.req.raw.signal
-  const questions = c.req.header(OPENS_PAGES) === 'yes' ? parts.questions : undefined
+  const questions = c.req.header(OPENS_PAGES) === 'yes' ? options.questions : undefined
   if (acceptsLines(c.req.header('accept'))) {
-    // Thrown where the token does not count any more.
-    const refuseGone = () => void controlCallerOf(c, parts)
+    const refuseRevoked = () => void callerOf(c, options)
     return ndjsonAnswer({
       run,
       signal,
       heartbeatMs: limits.heartbeatMs,
       report,
       questions,
-      refuseGone,
-      ...queueOf(operation),
+      refuseRevoked,
+      ...(operation === 'events' && { queuedBytes: EVENTS_BYTES }),
     })
   }
   if (operation === 'events')
@@ -102,27 +108,17 @@ async function answer(c: Context<HttpEnv>, { limits, report, ...parts }: Answeri
   return jsonAnswer(run({ signal }), report)
 }
 
-/** Many events may happen in one moment, and a reader is not to be cut off for that. */
+/** Many events may happen in one moment, for which no reader is disconnected. */
 const EVENTS_BYTES = 1024 * 1024
 
-function queueOf(operation: ControlOperation): { queuedBytes?: number } {
-  return operation === 'events' ? { queuedBytes: EVENTS_BYTES } : {}
-}
-
-/** Of a person only what is theirs exists, so that nothing can be done as the owner by mistake. */
-function operationsFor(visitor: ControlCaller, { control, persons }: Pick<Answering, 'control' | 'persons'>) {
-  const own = visitor.kind === 'owner' ? control : persons?.controlOf(visitor)
-  return own as unknown as Record<ControlOperation, Run>
-}
-
-/** Each person has places of their own, so that no person can take the owner's. */
-function placeOf(visitor: ControlCaller): string {
-  return visitor.kind === 'owner' ? 'admin' : `person ${visitor.organisation}/${visitor.name}`
+/** Requests under way count by caller, so that no person can use up the owner's limit. */
+function limitKey(caller: ControlCaller): string {
+  return caller.kind === 'owner' ? 'admin' : `person ${caller.organisation}/${caller.name}`
 }
 
 const KEY_HEADER = 'idempotency-key'
 
-/** The header says the same as the field, for clients and proxies that know only headers. */
+/** The header is the same as the field, for clients and proxies that can set only headers. */
 function withKey(body: unknown, key: string | undefined): unknown {
   if (key === undefined || typeof body !== 'object' || body === null || Array.isArray(body)) return body
   const { idempotencyKey = key } = body as { idempotencyKey?: unknown }
@@ -137,7 +133,7 @@ async function jsonAnswer(running: Promise<unknown>, report: ErrorReporter): Pro
     const body = JSON.stringify((await running) ?? null)
     return new Response(body, { headers: { 'Content-Type': 'application/json' } })
   } catch (error) {
-    // The framework's own handler sees nothing that is not an Error, and handlers throw all sorts of things.
+    // The framework's own handler gets only instances of Error, and handlers throw other values too.
     return problemResponse(report(error))
   }
 }
@@ -147,7 +143,7 @@ function parseOperation(name: string): ControlOperation {
   throw new AppError('NAME_UNKNOWN', `No operation is named "${name}".${didYouMean(name, Object.keys(CONTROL))}`)
 }
 
-/** The answer to a body that does not say that it is JSON. */
+/** The answer to a body without the content type of JSON. */
 export function unsupportedMediaType(): Response {
   const error = new AppError('INPUT_INVALID', 'The body must be JSON. Send "Content-Type: application/json".')
   return problemResponse(error, { status: 415 })
@@ -163,4 +159,54 @@ function parseInput(operation: ControlOperation, value: unknown): unknown {
 
 function acceptsLines(accept: string | undefined): boolean {
   return (accept ?? '').split(',').some(type => /^\s*application\/x-ndjson\s*(;|$)/i.test(type))
+}
+
+/** How persons use the control API with tokens of their own. */
+export interface Persons {
+  /** The holder of a token, as long as it is valid. */
+  holderOf(
+    token: string,
+  ):
+    | { readonly organisation: string; readonly agent?: string | undefined; readonly person?: string | undefined }
+    | undefined
+  /** Resolves when the state of a token is known; nothing where it is known already. */
+  fresh?(token: string): Promise<void> | undefined
+  /** The operations for persons, done as this one: in their own organisation alone. */
+  controlOf(person: Person): PersonControl
+}
+
+/** Two organisations may have persons of the same name. */
+interface Person {
+  readonly organisation: string
+  readonly name: string
+}
+
+type ControlCaller = { readonly kind: 'owner' } | ({ readonly kind: 'person' } & Person)
+
+/**
+ * The caller of a request, by its token. Throws `TOKEN_INVALID` for everyone but the owner and persons: an agent must never be
+ * able to answer its own requests for approval.
+ */
+function callerOf(c: Context<HttpEnv>, { isAdmin, persons }: ControlApiOptions): ControlCaller {
+  const token = bearerIn(c)
+  if (token === undefined) throw notAdmin(token)
+  if (isAdmin(token)) return { kind: 'owner' }
+  const holder = persons?.holderOf(token)
+  if (holder?.person !== undefined) return { kind: 'person', organisation: holder.organisation, name: holder.person }
+  if (!persons) throw notAdmin('another')
+  throw new AppError(
+    'TOKEN_INVALID',
+    holder === undefined
+      ? 'This is neither the admin token of the data folder nor a valid token of a person. The owner makes one: quartermaster tokens create --person NAME'
+      : 'This is the token of an agent, and agents answer nothing here. Send the admin token of the data folder, or one of a person: quartermaster tokens create --person NAME',
+  )
+}
+
+/** Throws `REQUEST_REFUSED` where a person asks for an operation of the owner. */
+function refuseOwnersOnly(caller: ControlCaller, operation: ControlOperation | undefined): void {
+  if (caller.kind === 'owner' || (operation !== undefined && isForPersons(operation))) return
+  const open = (Object.keys(CONTROL) as ControlOperation[]).filter(isForPersons).join(', ')
+  const what = operation === undefined ? 'This' : `"${operation}"`
+  const message = `${what} is for the owner of the data folder. With the token of a person there are: ${open}. Ask the owner.`
+  throw new AppError('REQUEST_REFUSED', message)
 }

@@ -2,7 +2,6 @@ import { afterEach, expect, it } from 'vitest'
 import type { PersonControl } from '../../contracts/index.ts'
 import { deferred } from '../../testing/deferred.ts'
 import { startHttpServer, type TestServer } from '../../testing/http-server.ts'
-import type { Person } from './control-caller.ts'
 
 let server: TestServer | undefined
 
@@ -19,7 +18,7 @@ async function serve() {
   ])
   const known = deferred<void>()
   const answers: string[] = []
-  const controlOf = ({ organisation, name }: Person) =>
+  const controlOf = ({ organisation, name }: { organisation: string; name: string }) =>
     ({
       approvals: async () => (answers.push(`${organisation}/${name}`), []),
     }) as Partial<PersonControl> as PersonControl

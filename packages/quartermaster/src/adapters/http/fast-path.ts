@@ -1,56 +1,56 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { CancelSignal, Tracer } from '../../core/kernel/index.ts'
 import { type PlainAnswer, writeAnswer } from './answers.ts'
-import { defer, disconnectSignal } from './context.ts'
 import { createErrorReporter, problemResponse } from './errors.ts'
-import { objectionTo } from './guard.ts'
+import { refusalReason } from './guard.ts'
 import type { Mount, ShortMount, WholeRequest } from './http-app.ts'
 import { type ObserveOptions, observe } from './metrics.ts'
+import { defer, disconnectSignal } from './request.ts'
 
-/** Answers what can be answered the short way, and has the application answer the rest. */
-export type FastPath = (incoming: IncomingMessage, outgoing: ServerResponse, goOn: () => void) => void
+/** Answers requests that need no router, and passes all others to the application with `next`. */
+export type FastPath = (incoming: IncomingMessage, outgoing: ServerResponse, next: () => void) => void
 
-interface ShortWayOptions extends ObserveOptions {
+interface FastPathOptions extends ObserveOptions {
   readonly mounts?: readonly Mount[]
   allowedHosts(): readonly string[]
   readonly tracer?: Tracer | undefined
 }
 
-/** Larger bodies are rare, and what is read before its sender is known must be small. */
-export const MOST_SHORT_BYTES = 64 * 1024
+/** Larger bodies are rare, and what is read before the sender is identified must be small. */
+const MOST_SHORT_BYTES = 64 * 1024
 
-export function createFastPath(options: ShortWayOptions): FastPath {
+export function createFastPath(options: FastPathOptions): FastPath {
   const mounts = new Map(options.mounts?.map(({ path, short }) => [path as string, short]))
   const report = createErrorReporter(options)
 
   function mountFor(incoming: IncomingMessage): ShortMount | undefined {
     const mount = incoming.method === 'POST' ? mounts.get(incoming.url ?? '') : undefined
     if (!mount || !isShort(incoming) || !mount.isFor(incoming.headers)) return undefined
-    return objectionTo(incoming, incoming.headers, options.allowedHosts()) === undefined ? mount : undefined
+    return refusalReason(incoming, incoming.headers, options.allowedHosts()) === undefined ? mount : undefined
   }
 
-  function respond(answer: Response | PlainAnswer, { incoming, outgoing, start }: Arrival): void {
+  function respond(answer: Response | PlainAnswer, { incoming, outgoing, start }: Exchange): void {
     writeAnswer(answer, outgoing)
     const { url: path = '', method = '', headers } = incoming
     const request = { route: path, method, status: outgoing.statusCode, durationMs: performance.now() - start }
     observe(options, request, { path, traceparent: headers.traceparent })
   }
 
-  return (incoming, outgoing, goOn) => {
+  return (incoming, outgoing, next) => {
     // A tracer wants every step of a request on record.
     const mount = options.tracer ? undefined : mountFor(incoming)
-    if (!mount) return goOn()
-    const arrival = { incoming, outgoing, start: performance.now() }
+    if (!mount) return next()
+    const exchange = { incoming, outgoing, start: performance.now() }
     readWhole(incoming, body => {
       const answer = answerFrom(mount, { headers: incoming.headers, body }, disconnectSignal(outgoing))
       if (answer)
         return void answer.then(
-          served => respond(served, arrival),
-          error => respond(problemResponse(report(error)), arrival),
+          served => respond(served, exchange),
+          error => respond(problemResponse(report(error)), exchange),
         )
-      // The adapter in front of the application takes a body that was read already from here.
+      // The adapter in front of the application reads the body from here.
       Object.assign(incoming, { rawBody: body })
-      goOn()
+      next()
     })
   }
 }
@@ -64,18 +64,18 @@ function answerFrom(mount: ShortMount, request: WholeRequest, gone: CancelSignal
   }
 }
 
-interface Arrival {
+interface Exchange {
   readonly incoming: IncomingMessage
   readonly outgoing: ServerResponse
   readonly start: number
 }
 
-/** Of a header that occurs twice Node shows one; the application sees both. */
+/** Node shows only one of two equal headers; the application gets both. */
 function isShort({ headers, rawHeaders }: IncomingMessage): boolean {
   return Number(headers['content-length']) <= MOST_SHORT_BYTES && Object.keys(headers).length === rawHeaders.length / 2
 }
 
-/** Most bodies come with the head: those need not be waited for as a stream. */
+/** Most bodies come with the head, and need not be read as a stream. */
 function readWhole(incoming: IncomingMessage, whole: (body: Buffer) => void): void {
   defer(() => {
     if (incoming.complete) whole(incoming.read() ?? NO_BYTES)
@@ -85,7 +85,7 @@ function readWhole(incoming: IncomingMessage, whole: (body: Buffer) => void): vo
 
 const NO_BYTES = Buffer.alloc(0)
 
-/** No client waits for the answer of a request that breaks off. */
+/** A request that is cut off needs no answer. */
 function gatherBody(incoming: IncomingMessage, whole: (body: Buffer) => void): void {
   const chunks: Buffer[] = []
   incoming.on('data', (chunk: Buffer) => chunks.push(chunk))

@@ -1,7 +1,5 @@
-import type { Socket } from 'node:net'
 import { afterEach, describe, expect, it } from 'vitest'
 import { startHttpServer, type TestServer } from '../../testing/http-server.ts'
-import { objectionTo } from './guard.ts'
 
 let server: TestServer | undefined
 
@@ -29,11 +27,6 @@ async function statusOf(
 }
 
 describe('the Host header', () => {
-  it('is none of ours on a connection that is gone, and has no port', () => {
-    const gone = { url: '/', socket: {} as Socket }
-    expect(objectionTo(gone, { host: 'localhost:undefined' }, [])).toMatch(/does not answer to the host/)
-  })
-
   it.each(['localhost:PORT', '127.0.0.1:PORT', '[::1]:PORT', 'LocalHost:PORT'])('may be %s', async host => {
     expect(await statusOf([`Host: ${host}`])).toBe(200)
   })

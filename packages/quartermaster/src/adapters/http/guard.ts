@@ -2,31 +2,25 @@ import type { IncomingMessage } from 'node:http'
 import type { Context, MiddlewareHandler } from 'hono'
 import { AppError } from '../../contracts/index.ts'
 import { createInFlight } from '../../core/kernel/index.ts'
-import type { HttpEnv } from './context.ts'
+import type { HttpEnv } from './request.ts'
 
 /**
- * Refuses requests that were meant for someone else. A web page may point its own host name at this machine (DNS
- * rebinding) or post here blindly; the first shows in `Host`, the second in `Origin`.
+ * Refuses requests that were meant for another server. A web page may point its own host name at this machine (DNS rebinding) or
+ * post here blindly; the first shows in `Host`, the second in `Origin`.
  */
 export function guard(options: { allowedHosts: () => readonly string[] }): MiddlewareHandler<HttpEnv> {
   return async (c, next) => {
     const headers = { host: c.req.header('host'), origin: c.req.header('origin') }
-    const objection = objectionTo(c.env.incoming, headers, options.allowedHosts())
-    if (objection !== undefined) throw new AppError('REQUEST_REFUSED', objection)
+    const reason = refusalReason(c.env.incoming, headers, options.allowedHosts())
+    if (reason !== undefined) throw new AppError('REQUEST_REFUSED', reason)
     await next()
   }
 }
 
-/** What a request says about whom it was meant for. */
-interface Destination {
-  readonly host?: string | undefined
-  readonly origin?: string | undefined
-}
-
-/** Why a request was not meant for this server, if it was not. */
-export function objectionTo(
+/** Why a request was not meant for this server, or nothing. */
+export function refusalReason(
   { url, socket }: Pick<IncomingMessage, 'url' | 'socket'>,
-  { host = '', origin }: Destination,
+  { host = '', origin }: { readonly host?: string | undefined; readonly origin?: string | undefined },
   allowedHosts: readonly string[],
 ): string | undefined {
   // An absolute target would overrule the Host header (RFC 9112 §3.2.2), and only proxies have a use for one.
@@ -55,8 +49,8 @@ export const SECURITY_HEADERS: Readonly<Record<string, string>> = {
 const HEADERS_AS_PAIRS = Object.entries(SECURITY_HEADERS)
 
 /**
- * Puts the safe headers on every answer; one that sets its own keeps it. They are set where the answer goes out: to look
- * at the headers of each answer would cost a small call more than its tool does.
+ * Sets the security headers of every answer; an answer that sets one itself keeps it. They are set on the outgoing message,
+ * because reading the headers of each answer costs more than a small call.
  */
 export const securityHeaders: MiddlewareHandler<HttpEnv> = async (c, next) => {
   for (const [name, value] of HEADERS_AS_PAIRS) c.env.outgoing.setHeader(name, value)
@@ -82,7 +76,7 @@ function isAllowedHost(host: string, boundPort: number | undefined, allowed: rea
   })
 }
 
-/** As clients on this machine write it: most requests are theirs, and need not be taken apart. */
+/** The fast check for clients on this machine, which send most requests. */
 function isLoopbackAt(host: string, port: number | undefined): boolean {
   const end = `:${port}`
   return port !== undefined && host.endsWith(end) && LOOPBACK.has(host.slice(0, -end.length))
@@ -117,7 +111,7 @@ export interface HttpLimits {
   readonly maxJsonValues: number
   /** Requests to the control API under way at once; a person and their scripts need a few. */
   readonly maxInFlight: number
-  /** How often a streamed answer that has nothing to say shows that it lives; clients give up after minutes of silence. */
+  /** The interval of heartbeats in a streamed answer; clients time out after minutes of silence. */
   readonly heartbeatMs: number
   /** The same for Server-Sent Events, which proxies close after half a minute or more of silence. */
   readonly pingMs: number
@@ -134,20 +128,20 @@ export const HTTP_LIMITS: HttpLimits = {
 
 /** What a connection to the server may cost. */
 export interface ServerLimits {
-  /** Time to send the headers, also for a connection that says nothing at all. */
+  /** Time to send the headers, also for a connection that sends nothing at all. */
   readonly headersTimeoutMs: number
-  /** In each stretch of this time, the body of a request has to come at its pace. Answers may take as long as they need. */
+  /** In each period of this length, the body of a request must arrive at the rate below. Answers have no limit. */
   readonly requestTimeoutMs: number
-  /** That pace: a slow line keeps it with a large file, and a client that only holds a connection has to pay for it. */
+  /** Low enough for a large file on a slow line, high enough that holding a connection open costs the client something. */
   readonly bodyBytesPerSecond: number
-  /** How long an idle connection is kept for the next request: longer than the 60 s after which clients and proxies let go of theirs. */
+  /** How long an idle connection is kept: longer than the 60 s after which clients and proxies close theirs. */
   readonly keepAliveTimeoutMs: number
-  /** How long a client may leave what was sent to it unread; what waits for it takes memory. */
+  /** How long a client may read nothing while data waits for it in memory. */
   readonly stalledReaderMs: number
   readonly maxHeaderBytes: number
   /** Browsers send about twenty. */
   readonly maxHeaders: number
-  /** A further one takes the place of the one that has been idle longest, and is closed where none is: a flood must not use up file descriptors. */
+  /** At the limit a new connection replaces the one that was idle longest, so that a flood does not use up file descriptors. */
   readonly maxConnections: number
 }
 
@@ -162,7 +156,7 @@ export const SERVER_LIMITS: ServerLimits = {
   maxConnections: 1_024,
 }
 
-/** Lets only those through who show the admin token. */
+/** Refuses requests without the admin token. */
 export function requireAdmin(isAdmin: (token: string) => boolean): MiddlewareHandler<HttpEnv> {
   return async (c, next) => {
     const token = bearerIn(c)
@@ -171,7 +165,6 @@ export function requireAdmin(isAdmin: (token: string) => boolean): MiddlewareHan
   }
 }
 
-/** The token that a request shows. */
 export function bearerIn(c: Context<HttpEnv>): string | undefined {
   return /^Bearer +([\w.~+/=-]+)$/i.exec(c.req.header('authorization') ?? '')?.[1]
 }
@@ -182,20 +175,20 @@ export function notAdmin(token: string | undefined): AppError {
   return new AppError('TOKEN_INVALID', message)
 }
 
-/** Gives a place back when the answer was sent, or at once where the client is gone: no second close event comes. */
+/** Calls `leave` when the answer was sent, or at once where the client is gone, because `close` was emitted already. */
 export function leaveWhenClosed({ env: { outgoing } }: Context<HttpEnv>, leave: () => void): void {
   outgoing.once('close', leave)
   if (outgoing.destroyed) leave()
 }
 
-/** Lets so many requests of one visitor through at once, each until its answer has been sent. */
+/** Limits the requests under way for each key, each until its answer has been sent. */
 export function limitInFlight(
   most: number,
-  visitorOf: (c: Context<HttpEnv>) => string = () => 'admin',
+  keyOf: (c: Context<HttpEnv>) => string = () => 'admin',
 ): MiddlewareHandler<HttpEnv> {
   const inFlight = createInFlight({ most, what: 'requests under way' })
   return async (c, next) => {
-    leaveWhenClosed(c, inFlight.enter(visitorOf(c)))
+    leaveWhenClosed(c, inFlight.enter(keyOf(c)))
     await next()
   }
 }

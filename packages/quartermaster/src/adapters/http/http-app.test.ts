@@ -50,7 +50,10 @@ describe('/health and /ready', () => {
     const before = await fetch(`${url}/ready`)
     expect(before.status).toBe(503)
     expect(before.headers.get('retry-after')).toBe('1')
-    expect(await before.json()).toMatchObject({ status: 'starting', reason: expect.stringContaining('not over') })
+    expect(await before.json()).toMatchObject({
+      status: 'starting',
+      reason: expect.stringContaining('still being checked'),
+    })
     ready = true
     const after = await fetch(`${url}/ready`)
     expect([after.status, await after.json()]).toEqual([200, { status: 'ready' }])

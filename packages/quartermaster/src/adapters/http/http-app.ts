@@ -4,50 +4,49 @@ import { type Handler, Hono, type MiddlewareHandler } from 'hono'
 import { AppError, type Control } from '../../contracts/index.ts'
 import type { CancelSignal, Log, Tracer } from '../../core/kernel/index.ts'
 import { type PlainAnswer, writeAnswer } from './answers.ts'
-import { type ApiDoor, capabilitiesApi, createApi } from './api.ts'
-import { disconnectSignal, type HttpApp, type HttpEnv } from './context.ts'
-import { controlApi, methodNotAllowed } from './control-api.ts'
-import type { Persons } from './control-caller.ts'
+import { type ApiAccess, capabilitiesApi, createApi } from './api.ts'
+import { controlApi, methodNotAllowed, type Persons } from './control-api.ts'
 import { createErrorReporter, problemResponse } from './errors.ts'
 import { guard, HTTP_LIMITS, type HttpLimits, securityHeaders } from './guard.ts'
 import { type MetricsOptions, metricsRoute, observed, type ServedRequest, traced } from './metrics.ts'
 import { aiCatalogue, type DiscoveryOptions, serverCard } from './openapi.ts'
 import { pageResponse } from './page.ts'
+import { disconnectSignal, type HttpApp, type HttpEnv } from './request.ts'
 
 export interface HttpAppOptions {
   control: Control
   /** Whether this is the admin token; compares in constant time. */
   isAdmin: (token: string) => boolean
-  /** How persons get to the part of the control API that is theirs; only the owner does without it. */
+  /** Access of persons to the control API; without it only the owner can use it. */
   persons?: Persons
-  /** Who answers the API; there is none without it. */
-  api?: ApiDoor
-  /** From then on there is something to be had here; until then everybody waits who wants more than to know how it is. */
+  /** The API; there is none without it. */
+  api?: ApiAccess
+  /** Requests wait for this, except those about health and readiness. */
   opened?: Promise<void>
   isReady: () => boolean
-  /** Whether it is on its way out: what runs ends, and nothing new is begun. */
+  /** Whether the server stops: running work ends, and no new work begins. */
   isStopping?: () => boolean
-  /** Whether the store answers now; without it that is not asked. */
+  /** Whether the store answers now; not checked without it. */
   storeAnswers?: () => Promise<boolean>
   status: () => { version: string; generation: number }
   /** Hosts to answer to besides the loopback names: `box.lan`, or `box.lan:8443` for that port alone. */
   allowedHosts: () => readonly string[]
   /**
-   * Proves to a client that knows the admin token that this server knows it too, without either saying it. `port` is the
-   * one the question came in on, so that a proof cannot be passed on from another server.
+   * Proves to a client with the admin token that this server has it too, without sending it. `port` is the one of the request, so
+   * that a proof from another server cannot be passed on.
    */
   prove?: (challenge: string, port: number) => string
   log: Log
   limits?: Partial<HttpLimits>
   /** Endpoints of other protocols. They check credentials themselves; Host and Origin are checked before they are asked. */
   mounts?: readonly Mount[]
-  /** What is measured; there is no `/metrics` without it. */
+  /** There is no `/metrics` without it. */
   metrics?: MetricsOptions
-  /** What registries may know; there are no discovery documents without it. */
+  /** There are no discovery documents without it. */
   discovery?: Omit<DiscoveryOptions, 'version'>
-  /** Told of every request that was answered. */
+  /** Called for every answered request. */
   onRequest?: (request: ServedRequest) => void
-  /** Follows requests to the mounts and the control API. */
+  /** Traces requests to the mounts and the control API. */
   tracer?: Tracer | undefined
 }
 
@@ -113,7 +112,7 @@ function mounted(handle: Mount['handle']): Handler<HttpEnv> {
     const { outgoing } = c.env
     const answer = await handle(c.req.raw, disconnectSignal(outgoing))
     if (answer instanceof Response && !isStream(answer)) return answer
-    // What is in front of the application would miss a client that goes just when a stream begins, and keep that for ever.
+    // The adapter in front of the application would miss a client that disconnects when a stream begins, and never end it.
     writeAnswer(answer, outgoing)
     return RESPONSE_ALREADY_SENT
   }
@@ -125,12 +124,12 @@ function isStream({ headers }: Response): boolean {
 
 const STORE_AWAY = {
   status: 'away',
-  reason: 'The store does not answer, so nothing can be written down. It is tried again by itself. Ask again.',
+  reason: 'The store does not answer, so nothing can be written. It is retried automatically. Ask again.',
 }
 
 const NOT_READY = {
   status: 'starting',
-  reason: 'The first look at all definitions is not over, or the server is stopping. Ask again.',
+  reason: 'The definitions are still being checked, or the server is stopping. Ask again.',
 }
 
 /** Long enough to be fresh every time, short enough to cost nothing. */
@@ -146,25 +145,25 @@ function proof(challenge: string | undefined, env: HttpEnv['Bindings'], { prove 
 export interface Mount {
   /** `/mcp` */
   path: `/${string}`
-  /** Answers; the signal is given when the client has gone before it got all of it. */
+  /** The signal aborts when the client disconnects before the answer is complete. */
   handle(request: Request, gone: CancelSignal): Promise<Response | PlainAnswer>
-  /** What of it needs no `Request`. */
+  /** Its part that needs no `Request`. */
   short?: ShortMount
 }
 
-/** A request that is there as a whole. */
+/** A request that was read completely. */
 export interface WholeRequest {
   readonly headers: IncomingHttpHeaders
   readonly body: Uint8Array
 }
 
 /**
- * What an endpoint answers without a `Request`, a router and a `Response`, which together cost more than a small call. The
- * application serves whatever is not taken here, and refuses whatever is to be refused.
+ * The part of an endpoint that needs no `Request`, router and `Response`, which together cost more than a small call. The
+ * application serves, or refuses, all other requests.
  */
 export interface ShortMount {
   /** Whether a request is worth reading, by its headers alone. */
   isFor(headers: IncomingHttpHeaders): boolean
-  /** The answer, or nothing when the request is one for the application. */
+  /** The answer, or nothing when the application has to serve the request. */
   answer(request: WholeRequest, gone: CancelSignal): Promise<Response | PlainAnswer> | undefined
 }

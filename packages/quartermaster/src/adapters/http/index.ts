@@ -1,6 +1,5 @@
-export type { ApiDoor } from './api.ts'
-export type { HttpApp, HttpEnv } from './context.ts'
-export type { Persons } from './control-caller.ts'
+export type { ApiAccess } from './api.ts'
+export type { Persons } from './control-api.ts'
 export { type ProblemDocument, problemResponse, STATUS } from './errors.ts'
 export { createFastPath, type FastPath } from './fast-path.ts'
 export { HTTP_LIMITS, type HttpLimits, SERVER_LIMITS, type ServerLimits } from './guard.ts'
@@ -8,3 +7,4 @@ export { createHttpApp, type HttpAppOptions, type Mount, type ShortMount } from 
 export { type Listener, type ListenOptions, listen } from './listen.ts'
 export type { ServedRequest } from './metrics.ts'
 export { openApiDocument } from './openapi.ts'
+export type { HttpApp, HttpEnv } from './request.ts'

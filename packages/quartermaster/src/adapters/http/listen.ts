@@ -3,16 +3,15 @@ import { type AddressInfo, type Socket, Server as TcpServer } from 'node:net'
 import { getRequestListener, type HttpBindings, RequestError } from '@hono/node-server'
 import { AppError } from '../../contracts/index.ts'
 import type { Log } from '../../core/kernel/index.ts'
-import { closeWaiting, type HttpApp } from './context.ts'
 import { problemResponse } from './errors.ts'
 import type { FastPath } from './fast-path.ts'
 import { SERVER_LIMITS, type ServerLimits } from './guard.ts'
-import { keepPace } from './request.ts'
+import { closeWaiting, type HttpApp, limitBodyRate } from './request.ts'
 
 export interface ListenOptions {
   app: Pick<HttpApp, 'fetch'>
-  /** Asked before the application. */
-  shortWay?: FastPath | undefined
+  /** Tried before the application. */
+  fastPath?: FastPath | undefined
   /** The interface to listen on; only this machine unless set. */
   host?: string
   /** 0 picks a free one. */
@@ -25,7 +24,7 @@ export interface Listener {
   /** Where a program on this machine reaches the server. */
   readonly url: string
   readonly port: number
-  /** Requests that are not answered, or not to their end: those that wait, and open streams. */
+  /** How many requests are not answered completely: waiting ones and open streams. */
   open(): number
   /**
    * Stops accepting, lets requests in flight finish within the grace time, then cuts them. Calling it again waits for
@@ -42,44 +41,44 @@ export async function listen(options: ListenOptions): Promise<Listener> {
   // Without a listener, one connection that could not be accepted would end the process.
   server.on('error', error => log.warn('A connection could not be accepted.', { reason: error.message }))
   const bound = (server.address() as AddressInfo).port
-  const parting = createParting(server)
-  const close = createClose(server, parting)
-  return { url: `http://${urlHost(host)}:${bound}`, port: bound, open: parting.open, close }
+  const requests = trackRequests(server)
+  const close = createClose(server, requests)
+  return { url: `http://${urlHost(host)}:${bound}`, port: bound, open: requests.open, close }
 }
 
-function createLimitedServer({ app, shortWay }: ListenOptions, limits: ServerLimits): Server {
+function createLimitedServer({ app, fastPath }: ListenOptions, limits: ServerLimits): Server {
   const serve = (request: Request, env: HttpBindings) => tooManyHeaders(env.incoming, limits) ?? app.fetch(request, env)
   const listener = getRequestListener((request, env) => serve(request, env as HttpBindings), {
-    // The global Request and Response belong to everyone in the process.
+    // The global Request and Response are shared by the whole process.
     overrideGlobalObjects: false,
     errorHandler: answerUnroutable,
   })
   const options = {
     headersTimeout: limits.headersTimeoutMs,
-    // Bodies are timed by what comes of them.
+    // Bodies have a minimum rate instead.
     requestTimeout: 0,
     keepAliveTimeout: limits.keepAliveTimeoutMs,
     maxHeaderSize: limits.maxHeaderBytes,
     // Time limits are only enforced this often; Node's own 30 s would let a slow client stay three times as long.
     connectionsCheckingInterval: Math.min(1_000, limits.headersTimeoutMs),
-    // TCP keep-alive notices a peer that vanished without a word while an answer was running.
+    // TCP keep-alive notices a peer that vanished while an answer was running.
     keepAlive: true,
   }
   const server = createServer(options, (request, response) => {
     closeWaiting(request, response)
-    keepPace(request, response, limits)
-    const goOn = () => void listener(request, response)
-    if (shortWay && !hasTooManyHeaders(request, limits)) shortWay(request, response, goOn)
-    else goOn()
+    limitBodyRate(request, response, limits)
+    const next = () => void listener(request, response)
+    if (fastPath && !hasTooManyHeaders(request, limits)) fastPath(request, response, next)
+    else next()
   })
   limitConnections(server, limits)
   cutStalledReaders(server, limits)
   return server
 }
 
-/** At the limit, the connection that has been idle longest makes room for the next. Where none is idle, that is closed. */
+/** At the limit, a new connection replaces the one that was idle longest, and is closed where none is idle. */
 function limitConnections(server: Server, { maxConnections }: ServerLimits): void {
-  /** Longest first, with what had been read of each: when more has come since, a request is on its way. */
+  /** Longest first, with the bytes read of each: when more have come since, a request is on its way. */
   const idle = new Map<Socket, number>()
   const answering = new Map<Socket, number>()
   let open = 0
@@ -112,7 +111,7 @@ function limitConnections(server: Server, { maxConnections }: ServerLimits): voi
   })
 }
 
-/** Node drops what is beyond its own count without a word, and half a request is not what the client meant. */
+/** Node's own limit would silently drop headers, and half a request is not what the client meant. */
 function tooManyHeaders(incoming: IncomingMessage, limits: ServerLimits): Response | undefined {
   if (!hasTooManyHeaders(incoming, limits)) return undefined
   const { maxHeaders } = limits
@@ -164,7 +163,7 @@ function explain(error: NodeJS.ErrnoException): string {
   }
 }
 
-/** "All interfaces" is no place to connect to, so the URL names this machine. IPv6 addresses need brackets (RFC 3986 §3.2.2). */
+/** Nothing can connect to "all interfaces", so the URL names this machine. IPv6 addresses need brackets (RFC 3986 §3.2.2). */
 function urlHost(host: string): string {
   if (host === '0.0.0.0') return '127.0.0.1'
   if (host === '::' || host === '') return '[::1]'
@@ -172,16 +171,16 @@ function urlHost(host: string): string {
 }
 
 const GRACE_MS = 5_000
-/** Time to answer one more request on each connection, and to say that it was the last. */
+/** Time to answer one more request on each connection, with `Connection: close`. */
 const SWEEP_MS = 20
 
-function createClose(server: Server, parting: Parting): (graceMs?: number) => Promise<void> {
+function createClose(server: Server, requests: ReturnType<typeof trackRequests>): (graceMs?: number) => Promise<void> {
   const silent = createSilentConnections(server)
   let closed: Promise<void> | undefined
   return async (graceMs = GRACE_MS) => {
-    // Not the way of an HTTP server, which closes what is idle at once: some of it has just been sent a request.
+    // `http.Server` would close idle connections at once, and a request may be on its way over one.
     closed ??= new Promise(resolve => TcpServer.prototype.close.call(server, () => resolve()))
-    parting.begin()
+    requests.closeConnections()
     const cut = setTimeout(() => server.closeAllConnections(), graceMs)
     const sweep = setInterval(() => {
       server.closeIdleConnections()
@@ -190,51 +189,40 @@ function createClose(server: Server, parting: Parting): (graceMs?: number) => Pr
     await closed
     clearTimeout(cut)
     clearInterval(sweep)
-    // It listens no more; what Node looks after connections with ends only so.
+    // Ends Node's timer for connections; the server listens no longer.
     server.close()
   }
 }
 
-interface Parting {
-  begin(): void
-  /** How many are being answered. */
-  open(): number
-}
-
 /**
- * From its beginning on every answer says that the connection ends with it. A client that is not told so sends its next request
- * into a connection that is about to be closed, and cannot know what became of it.
+ * Tracks the requests under way. When the server closes, every answer says that its connection ends; otherwise a client could
+ * send its next request into a connection that is about to be closed, and would not know whether it was processed.
  */
-function createParting(server: Server): Parting {
+function trackRequests(server: Server) {
   const open = new Set<ServerResponse>()
-  let hasBegun = false
-  const part = (response: ServerResponse) => {
+  let isClosing = false
+  const closeAfter = (response: ServerResponse) => {
     response.shouldKeepAlive = false
   }
   server.prependListener('request', (_request, response) => {
-    if (hasBegun) part(response)
+    if (isClosing) closeAfter(response)
     open.add(response)
     response.once('close', () => open.delete(response))
   })
   return {
     open: () => open.size,
-    begin() {
-      hasBegun = true
-      for (const response of open) part(response)
+    closeConnections(): void {
+      isClosing = true
+      for (const response of open) closeAfter(response)
     },
   }
 }
 
-interface SilentConnections {
-  /** Ends those that were silent at the call before and are so still. */
-  end(): void
-}
-
 /**
- * Connections over which nothing has come. Browsers and agents' clients open them to have one ready; Node takes them for busy,
- * so that closing would wait for them to its very end.
+ * Connections over which nothing has come. Browsers and other clients open them in advance. Node takes them for busy, so closing
+ * would wait for them until the grace time ends.
  */
-export function createSilentConnections(server: Server): SilentConnections {
+export function createSilentConnections(server: Server) {
   const all = new Set<Socket>()
   let before: ReadonlySet<Socket> = new Set()
   server.on('connection', (socket: Socket) => {
@@ -242,88 +230,58 @@ export function createSilentConnections(server: Server): SilentConnections {
     socket.once('close', () => all.delete(socket))
   })
   return {
-    end() {
+    /** Ends the connections that were silent at the previous call and still are. */
+    end(): void {
       const silent = [...all].filter(({ bytesRead }) => bytesRead === 0)
-      // A connection that has just been accepted may carry a request that was not read yet.
+      // A connection that has just been accepted may have a request that was not read yet.
       for (const socket of silent) if (before.has(socket)) socket.destroy()
       before = new Set(silent)
     },
   }
 }
 
-interface StalledReadersOptions {
-  /** How long a client may leave what was sent to it unread. */
-  readonly stalledReaderMs: number
-}
-
-/** Connections of whose answers something waits to be read. */
-interface StalledReaders {
-  watch(socket: WatchedSocket): void
-  /** Cuts those that have read nothing for too long. */
-  look(): void
-}
-
-/** As much of a socket as is looked at. */
+/** The parts of a socket that are checked. */
 export interface WatchedSocket extends Pick<Socket, 'bytesWritten' | 'writableLength'> {
   /**
-   * Node tells only here how much of what it was given the system has taken. Without it a large answer would count as unread
-   * until all of it is gone, and a reader that is merely slow would be cut.
+   * Only this tells how many bytes the system has accepted. Without it a large answer would count as unread until its end, and a
+   * slow reader would be disconnected.
    */
   readonly _handle?: { readonly bytesWritten?: number; readonly writeQueueSize?: number } | null
   once(event: 'close', listener: () => void): unknown
   destroy(): unknown
 }
 
-/** So often is looked in the time that a reader has: that much later than it should be one is cut at most. */
-const LOOKS = 12
+/** Checks per time limit, so a stalled reader is disconnected at most a twelfth of the limit late. */
+const CHECKS = 12
 
-/** What the system had taken, and how often it was found to be no more since. */
-interface Stall {
-  readonly taken: number
-  readonly looks: number
-}
-
-/**
- * Looks are counted, and not the time between them: a machine that slept, or a process that stood still, has given no client the
- * chance to read meanwhile.
- */
-function createStalledReaders(): StalledReaders {
-  const watched = new Map<WatchedSocket, Stall | undefined>()
-
-  function lookAt(socket: WatchedSocket, stall: Stall | undefined): void {
-    // A connection over which there is nothing to say may be silent for as long as it likes.
-    if (socket.writableLength === 0) return void watched.set(socket, undefined)
-    const taken = takenOf(socket)
-    const looks = stall?.taken === taken ? stall.looks + 1 : 0
-    if (looks >= LOOKS) socket.destroy()
-    else watched.set(socket, { taken, looks })
-  }
-
-  return {
-    watch(socket) {
-      watched.set(socket, undefined)
-      socket.once('close', () => watched.delete(socket))
-    },
-    look() {
-      for (const [socket, stall] of [...watched]) lookAt(socket, stall)
-    },
-  }
-}
-
-function takenOf({ bytesWritten, writableLength, _handle: handle }: WatchedSocket): number {
+function acceptedBytes({ bytesWritten, writableLength, _handle: handle }: WatchedSocket): number {
   const { bytesWritten: given, writeQueueSize: left } = handle ?? {}
   return given === undefined || left === undefined ? bytesWritten - writableLength : given - left
 }
 
 /**
- * Cuts clients that do not read. Node's own time limit for sockets restarts when it finds that something was read since the last
- * one, and with every byte that comes in, so that it takes twice as long or never ends.
+ * Disconnects clients that do not read. Node's own timeout for sockets restarts with every byte in either direction, so it takes
+ * twice as long or never ends. Checks are counted instead of time: a machine that slept gave no client the chance to read.
  */
-export function cutStalledReaders(server: Server, { stalledReaderMs }: StalledReadersOptions): void {
-  const readers = createStalledReaders()
-  server.on('connection', readers.watch)
-  const timer = setInterval(readers.look, Math.max(1, stalledReaderMs / LOOKS))
-  // What is open keeps the process; this alone does not.
+export function cutStalledReaders(server: Server, { stalledReaderMs }: Pick<ServerLimits, 'stalledReaderMs'>): void {
+  /** For each connection with unread data: the bytes accepted, and the number of checks since then. */
+  const watched = new Map<WatchedSocket, { readonly accepted: number; readonly checks: number } | undefined>()
+  server.on('connection', (socket: WatchedSocket) => {
+    watched.set(socket, undefined)
+    socket.once('close', () => watched.delete(socket))
+  })
+  const check = () => {
+    for (const [socket, stall] of [...watched]) {
+      const accepted = acceptedBytes(socket)
+      const checks = stall?.accepted === accepted ? stall.checks + 1 : 0
+      // A connection without waiting data may be idle.
+      if (socket.writableLength === 0) watched.set(socket, undefined)
+      else if (checks >= CHECKS) socket.destroy()
+      else watched.set(socket, { accepted, checks })
+    }
+  }
+  const timer = setInterval(check, Math.max(1, stalledReaderMs / CHECKS))
+  // The timer alone does not keep the process running.
   timer.unref()
   server.once('close', () => clearInterval(timer))
 }

@@ -2,17 +2,17 @@ import type { Context, MiddlewareHandler } from 'hono'
 import { routePath } from 'hono/route'
 import type { Settings } from '../../contracts/index.ts'
 import { type Log, type Tracer, traceFrom, traceIdOf } from '../../core/kernel/index.ts'
-import type { HttpEnv } from './context.ts'
 import { isLoopbackName, requireAdmin } from './guard.ts'
+import type { HttpEnv } from './request.ts'
 
 export interface MetricsOptions {
   /** Everything that is measured, in the text format of Prometheus. */
   text(): string | Promise<string>
-  /** Who may read it. */
+  /** Which clients may read it. */
   access(): Settings['metricsAccess']
 }
 
-/** `GET /metrics`. Names of capabilities and dependencies are in it, so it is for this machine unless the owner says more. */
+/** `GET /metrics`. It contains names of capabilities and dependencies, so it is for this machine unless the owner allows more. */
 export function metricsRoute({ text, access }: MetricsOptions, isAdmin: (token: string) => boolean) {
   const admin = requireAdmin(isAdmin)
   const allow: MiddlewareHandler<HttpEnv> = async (c, next) => {
@@ -25,7 +25,7 @@ export function metricsRoute({ text, access }: MetricsOptions, isAdmin: (token: 
 
 const CONTENT_TYPE = 'text/plain; version=0.0.4; charset=utf-8'
 
-/** A request that a proxy passed on comes from here as well, so it must also be meant for here. */
+/** A request through a local proxy comes from this machine too, so `Host` must be a loopback name as well. */
 function isFromHere(c: Context<HttpEnv>): boolean {
   const isForwarded = ['forwarded', 'x-forwarded-for', 'x-real-ip', 'via'].some(
     name => c.req.header(name) !== undefined,
@@ -36,7 +36,6 @@ function isFromHere(c: Context<HttpEnv>): boolean {
 
 const LOOPBACK_ADDRESS = /^(127\.|::ffff:127\.|::1$)/
 
-/** What is counted of a request. */
 export interface ServedRequest {
   /** The pattern it matched, such as `/api/v1/control/:operation`; `other` when none did. */
   readonly route: string
@@ -65,7 +64,7 @@ export function observed(options: ObserveOptions): MiddlewareHandler<HttpEnv> {
   }
 }
 
-/** Counts a request and writes it down. */
+/** Counts and logs a request. */
 export function observe(
   { log, onRequest }: ObserveOptions,
   request: ServedRequest,
@@ -78,7 +77,7 @@ export function observe(
   log.debug('request', trace ? { ...facts, traceId: traceIdOf(trace) } : facts)
 }
 
-/** A span per request, below the one that the client names; what the request leads to hangs below it in turn. */
+/** A span per request, a child of the client's; spans of the work that the request starts are its children. */
 export function traced(tracer: Tracer, route: string): MiddlewareHandler<HttpEnv> {
   return async (c, next) => {
     const { method } = c.req
@@ -101,7 +100,7 @@ export function traced(tracer: Tracer, route: string): MiddlewareHandler<HttpEnv
   }
 }
 
-/** What matches everything matches nothing in particular: paths that strangers invent must not become labels. */
+/** Unknown paths share one label, so that clients cannot create labels. */
 function routeOf(pattern: string): string {
   if (pattern.endsWith('*')) return 'other'
   // The pattern of a parameter is left out: `:rest{.+}` is `:rest`.

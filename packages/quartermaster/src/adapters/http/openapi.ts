@@ -1,10 +1,10 @@
 import type { Context } from 'hono'
 import { z } from 'zod'
 import { API, type ApiRoute, ERRORS, type ErrorCode, type TokenScope } from '../../contracts/index.ts'
-import type { HttpEnv } from './context.ts'
 import { STATUS } from './errors.ts'
+import type { HttpEnv } from './request.ts'
 
-/** What can go wrong with every request that shows a token. */
+/** The errors of every request with a token. */
 const COMMON_ERRORS: readonly ErrorCode[] = [
   'INPUT_INVALID',
   'TOKEN_INVALID',
@@ -15,9 +15,9 @@ const COMMON_ERRORS: readonly ErrorCode[] = [
   'STORE_BUSY',
 ]
 
-/** The errors of a route, those of every route included. */
+/** All errors of a route. */
 export function errorsOf({ method, errors, body }: ApiRoute): readonly ErrorCode[] {
-  // What only reads is asked again where its answer was lost.
+  // A lost read can simply be repeated.
   const ofWrites: readonly ErrorCode[] = method === 'GET' ? [] : ['OUTCOME_UNKNOWN']
   const ofBodies: readonly ErrorCode[] = body ? ['LIMIT_EXCEEDED'] : []
   return [...new Set([...COMMON_ERRORS, ...ofWrites, ...ofBodies, ...errors])]
@@ -122,7 +122,7 @@ function parametersIn(place: 'path' | 'query', schema: z.ZodObject) {
   )
 }
 
-/** One answer for each status, with the codes that it may have. */
+/** One response for each status, with its codes. */
 function problemsOf(route: ApiRoute): Record<string, unknown> {
   const codes = new Map<number, ErrorCode[]>()
   for (const code of errorsOf(route)) {
@@ -138,7 +138,7 @@ function problemsOf(route: ApiRoute): Record<string, unknown> {
 
 const AS_PROBLEM = { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } }
 
-/** What is refused for how it was asked, with the statuses that HTTP has for that. */
+/** Responses to a wrong method or content type, with the statuses of HTTP for them. */
 function refusalsOf({ body }: ApiRoute): Record<string, unknown> {
   const methods = {
     description: 'REQUEST_REFUSED: the path has no such method.',
@@ -149,7 +149,7 @@ function refusalsOf({ body }: ApiRoute): Record<string, unknown> {
   return { 405: methods, ...(body && { 415: types }) }
 }
 
-/** Answers may get more fields with time, so what describes them does not forbid that. */
+/** Further fields in answers stay allowed, because later versions may add some. */
 function schemaOf(schema: z.ZodType, io: 'input' | 'output'): Record<string, unknown> {
   const { $schema: _dialect, ...described } = z.toJSONSchema(schema, {
     io,
@@ -160,7 +160,7 @@ function schemaOf(schema: z.ZodType, io: 'input' | 'output'): Record<string, unk
   return described
 }
 
-/** What registries and catalogues may know. Nothing of it depends on who asks, so no agent and no tool is in it. */
+/** Public facts for registries and catalogues. They contain no agent and no tool. */
 export interface DiscoveryOptions {
   /** Where MCP is served: `/mcp`. */
   mcpPath: `/${string}`
@@ -171,7 +171,7 @@ export interface DiscoveryOptions {
 
 /** The server card (SEP-2127): where and how to connect, and that a token is needed. */
 export function serverCard(c: Context<HttpEnv>, options: DiscoveryOptions): Response {
-  const { origin, hostname } = placeOf(c)
+  const { origin, hostname } = publicAddress(c)
   return documentResponse('application/mcp-server-card+json', {
     $schema: 'https://static.modelcontextprotocol.io/schemas/v1/server-card.schema.json',
     name: `${hostname.split('.').toReversed().join('.')}/${NAME}`,
@@ -191,7 +191,7 @@ export function serverCard(c: Context<HttpEnv>, options: DiscoveryOptions): Resp
 
 /** The AI catalogue of this host: its one server card. */
 export function aiCatalogue(c: Context<HttpEnv>, { mcpPath }: DiscoveryOptions): Response {
-  const { origin, hostname } = placeOf(c)
+  const { origin, hostname } = publicAddress(c)
   return documentResponse('application/ai-catalog+json', {
     specVersion: '1.0',
     entries: [
@@ -216,17 +216,14 @@ const AUTHORIZATION = {
   isSecret: true,
 }
 
-/**
- * Where the client reached us. `Host` has been checked; a proxy that ends TLS says so. An address is no name to be known
- * by elsewhere, so there the name is that of every machine for itself.
- */
-function placeOf(c: Context<HttpEnv>): { origin: string; hostname: string } {
+/** The address by which the client reached us. `Host` was checked before. An IP address becomes `localhost`. */
+function publicAddress(c: Context<HttpEnv>): { origin: string; hostname: string } {
   const scheme = c.req.header('x-forwarded-proto') === 'https' ? 'https' : 'http'
   const { origin, hostname } = new URL(`${scheme}://${c.req.header('host') ?? 'localhost'}`)
   return { origin, hostname: /^[\d.]+$|^\[/.test(hostname) ? 'localhost' : hostname }
 }
 
-/** An hour: it changes with an update of this program. What it says depends on how it was reached. */
+/** Cached for an hour, because it changes only with an update of this program. */
 function documentResponse(type: string, document: object): Response {
   return new Response(JSON.stringify(document), {
     headers: { 'Content-Type': type, 'Cache-Control': 'public, max-age=3600', Vary: 'Host, X-Forwarded-Proto' },

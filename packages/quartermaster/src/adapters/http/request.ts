@@ -1,9 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import type { Context } from 'hono'
+import type { HttpBindings } from '@hono/node-server'
+import type { Context, Hono } from 'hono'
 import { AppError } from '../../contracts/index.ts'
-import { parseBoundedJson, textOfBody } from '../../core/kernel/index.ts'
-import { defer, type HttpEnv } from './context.ts'
+import { type CancelSignal, createCancellation, parseBoundedJson, textOfBody } from '../../core/kernel/index.ts'
 import type { HttpLimits, ServerLimits } from './guard.ts'
 
 /** The JSON body of a request, read within the limits. */
@@ -11,14 +11,14 @@ export async function readJsonBody(c: Context<HttpEnv>, limits: HttpLimits): Pro
   return parseBoundedJson(textOfBody(await readBytes(c, limits.maxBodyBytes)), limits)
 }
 
-/** Whether the body says that it is JSON. A form can be posted from any web page without asking; JSON cannot. */
+/** Whether the content type is JSON. Any web page can post a form without asking; JSON it cannot. */
 export function isJson(contentType: string | undefined): boolean {
   return /^application\/json\s*(;|$)/i.test(contentType ?? '')
 }
 
 async function readBytes({ req, env: { incoming } }: Context<HttpEnv>, limit: number): Promise<Uint8Array> {
   if (Number(req.header('content-length') ?? 0) > limit) throw tooLarge(limit)
-  // What is left of one that has gone already is with the adapter in front of the application.
+  // The body may have been read already, by the adapter in front of the application.
   if (incoming.destroyed || incoming.readableEnded) return bytesOf(received(req.raw), limit)
   return readIncoming(incoming, limit)
 }
@@ -34,7 +34,7 @@ async function bytesOf(pieces: AsyncIterable<Uint8Array>, limit: number): Promis
   return Buffer.concat(chunks)
 }
 
-/** From Node's own request: to make a `Request` and a stream of the web for a small body costs more than what is done with it. */
+/** Reads Node's own request: a web `Request` with a stream costs more than handling a small body. */
 function readIncoming(incoming: IncomingMessage, limit: number): Promise<Uint8Array> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = []
@@ -46,7 +46,7 @@ function readIncoming(incoming: IncomingMessage, limit: number): Promise<Uint8Ar
     const take = (chunk: Buffer) => {
       size += chunk.byteLength
       chunks.push(chunk)
-      // The rest is left where it is, as that of every request that is refused before it is read.
+      // The rest is not read.
       if (size > limit) end(() => reject(tooLarge(limit)))
     }
     const finish = () => end(() => resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks)))
@@ -73,21 +73,21 @@ function tooLarge(limit: number): AppError {
 }
 
 /**
- * Cuts a client that is too slow with the body of its request. It is timed by what comes and not as a whole, so that a large file
- * may take its time, and a client that says a byte now and then may not.
+ * Disconnects a client that sends the body of its request too slowly. The rate is limited and not the time, so that a large file
+ * may take long, and a client that sends a byte now and then may not.
  */
-export function keepPace(request: IncomingMessage, response: CutAnswer, limits: PaceLimits): void {
+export function limitBodyRate(request: IncomingMessage, response: CutAnswer, limits: RateLimits): void {
   if (!hasBody(request)) return
-  // Most bodies come with the head, and nothing is left to be timed.
+  // Most bodies come with the head, and need no timer.
   defer(() => {
-    if (!request.complete && !request.destroyed) watchPace(request, response, limits)
+    if (!request.complete && !request.destroyed) watchRate(request, response, limits)
   })
 }
 
 type CutAnswer = Pick<ServerResponse, 'headersSent' | 'writableEnded'>
-type PaceLimits = Pick<ServerLimits, 'requestTimeoutMs' | 'bodyBytesPerSecond'>
+type RateLimits = Pick<ServerLimits, 'requestTimeoutMs' | 'bodyBytesPerSecond'>
 
-function watchPace(request: IncomingMessage, response: CutAnswer, limits: PaceLimits): void {
+function watchRate(request: IncomingMessage, response: CutAnswer, limits: RateLimits): void {
   const { requestTimeoutMs, bodyBytesPerSecond } = limits
   const { socket } = request
   const least = (bodyBytesPerSecond * requestTimeoutMs) / 1_000
@@ -96,10 +96,10 @@ function watchPace(request: IncomingMessage, response: CutAnswer, limits: PaceLi
     if (request.complete) return clearInterval(timer)
     const came = socket.bytesRead - seen
     seen = socket.bytesRead
-    // What comes behind its answer is of no use.
+    // A body that goes on after the answer is of no use.
     if (came < least || response.writableEnded) cut(socket, response)
   }, requestTimeoutMs)
-  // Whatever else is open keeps the process; this alone does not.
+  // The timer alone does not keep the process running.
   timer.unref()
   request.once('close', () => clearInterval(timer))
 }
@@ -108,8 +108,57 @@ function hasBody({ headers }: IncomingMessage): boolean {
   return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
 }
 
-/** As Node does with what takes too long to come. There can be no other answer once one has begun. */
+/** Answers as Node's own timeout does, unless another answer has begun. */
 function cut(socket: Socket, { headersSent }: Pick<ServerResponse, 'headersSent'>): void {
   if (socket.writable && !headersSent) socket.write('HTTP/1.1 408 Request Timeout\r\nConnection: close\r\n\r\n')
   socket.destroy()
+}
+
+/** Handlers get Node's own request and response. */
+export interface HttpEnv {
+  Bindings: HttpBindings
+}
+
+/** The application. Further routes may be added until the first request; the guards hold for them too. */
+export type HttpApp = Hono<HttpEnv>
+
+/**
+ * Calls once everything that came with the head of a request is parsed. `nextTick` would be too early: Node marks the request
+ * complete after it. Anything later than `setImmediate` would be too late: the close of the connection is reported next.
+ */
+export function defer(work: () => void): void {
+  setImmediate(work)
+}
+
+/** Aborts when a client disconnects before its answer is complete. */
+export function disconnectSignal(outgoing: ServerResponse): CancelSignal {
+  const { signal, cancel } = createCancellation()
+  outgoing.once('close', () => {
+    if (!outgoing.writableFinished) cancel(new Error('The client went away.'))
+  })
+  return signal
+}
+
+/** Closes a pipelined answer when its client disconnects: Node closes only the first in the queue. */
+export function closeWaiting(incoming: IncomingMessage, outgoing: ServerResponse): void {
+  if (outgoing.socket) return
+  const { socket } = incoming
+  const close = () => {
+    outgoing.destroy()
+    // Without a socket nothing else emits `close`, and the writer of the answer waits for it.
+    outgoing.emit('close')
+  }
+  // Any number of answers may be queued, so many listeners are no leak.
+  socket.setMaxListeners(0)
+  socket.once('close', close)
+  outgoing.once('socket', () => socket.off('close', close))
+}
+
+/** The text behind `%XX`; `undefined` when it is not UTF-8. */
+export function percentDecoded(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return undefined
+  }
 }

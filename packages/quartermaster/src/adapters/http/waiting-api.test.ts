@@ -35,7 +35,7 @@ async function open() {
           off()
         }
       },
-      letGo: tokenId => messages.inbox.leave(readerOf(tokenId)),
+      releaseMessages: tokenId => messages.inbox.leave(readerOf(tokenId)),
       settings: DEFAULT_SETTINGS,
     },
   })

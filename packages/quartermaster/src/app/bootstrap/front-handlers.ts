@@ -1,5 +1,5 @@
 import type { A2aFront } from '../../adapters/a2a/index.ts'
-import type { ApiDoor, Mount } from '../../adapters/http/index.ts'
+import type { ApiAccess, Mount } from '../../adapters/http/index.ts'
 import type { HttpFront } from '../../adapters/mcp-server/index.ts'
 import { createMetrics, type Metrics } from '../../adapters/metrics/index.ts'
 import { promptFor } from '../../adapters/prompt/index.ts'
@@ -34,7 +34,7 @@ import type { OpenedStore } from '../project/open-store.ts'
 import type { Runtime } from './runtime.ts'
 
 /** Access can end while a client is connected. */
-type FolderApi = ApiDoor & Required<Pick<ApiDoor, 'onAccessChange'>>
+type FolderApi = ApiAccess & Required<Pick<ApiAccess, 'onAccessChange'>>
 
 type Workspace = Pick<WorkspaceRow, 'organisation' | 'workspace'>
 
@@ -78,7 +78,7 @@ export function apiFor({
       return organisation.identify(token)
     },
     onAccessChange: organisation.onAccessChange,
-    letGo: tokenId => messages.inbox.leave(readerOf(tokenId)),
+    releaseMessages: tokenId => messages.inbox.leave(readerOf(tokenId)),
     expectOrganisation: name => organisation.organisations.expect(name),
     clock,
     settings,

@@ -170,7 +170,7 @@ interface Opened {
 async function openApp(
   parts: FrontParts,
   opened: Opened,
-): Promise<{ readonly app: HttpApp; readonly shortWay: FastPath }> {
+): Promise<{ readonly app: HttpApp; readonly fastPath: FastPath }> {
   const { options, lifecycle, project, folder, runtime, store, readiness, tracer } = parts
   const { control, mcp, feed, external } = opened
   const { settings } = project
@@ -203,7 +203,7 @@ async function openApp(
     tracer,
     log: options.log,
   }
-  return { app: createHttpApp(app), shortWay: createFastPath(app) }
+  return { app: createHttpApp(app), fastPath: createFastPath(app) }
 }
 
 /** Every request counts as activity: clients without a session or stream are noticed by nothing else. */

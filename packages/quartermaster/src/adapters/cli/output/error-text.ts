@@ -12,11 +12,11 @@ import {
 } from '../../../contracts/index.ts'
 import { upstreamBehind } from '../../../core/kernel/index.ts'
 import type { Hints } from '../session.ts'
-import { shellWord } from './escape.ts'
 import { count, paragraph, unwrapped } from './layout.ts'
-import type { Frame } from './printer.ts'
 import { type Answered, isSwitchedOff, missingBlock, problemBlocks } from './problem-text.ts'
 import { resultText, saidText, shownHead } from './result-text.ts'
+import type { Frame } from './terminal.ts'
+import { shellWord } from './terminal.ts'
 
 /** An error for people: what happened, what they need to know about it, and the next step. */
 export function errorText(error: AppError, hints: Hints, frame: Frame & Answered & { hasToken: boolean }): string {

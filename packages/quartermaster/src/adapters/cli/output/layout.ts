@@ -1,5 +1,5 @@
-import { escapeLine, escapeProse, withoutGaps } from './escape.ts'
-import type { Frame, Style } from './printer.ts'
+import type { Frame, Style } from './terminal.ts'
+import { escapeLine, escapeProse, withoutGaps } from './terminal.ts'
 
 /** A paragraph, indented and broken to the frame. Escaped. */
 export function paragraph(text: string, { width }: Pick<Frame, 'width'>, indent = ''): string {

@@ -1,7 +1,7 @@
 import type { DependencyState, MissingDependency, Problem } from '../../../contracts/index.ts'
 import type { OpenedControl } from '../host.ts'
 import { paragraph } from './layout.ts'
-import type { Frame } from './printer.ts'
+import type { Frame } from './terminal.ts'
 import { aheadInWords, inWords } from './units.ts'
 
 /** What the text of an answer depends on: the time, and who answered. */

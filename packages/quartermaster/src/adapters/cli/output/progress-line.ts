@@ -1,8 +1,8 @@
 import type { Progress } from '../../../contracts/index.ts'
 import type { Cancel, Clock } from '../../../core/kernel/index.ts'
-import { escapeLine } from './escape.ts'
 import { cut } from './layout.ts'
-import type { Printer } from './printer.ts'
+import type { Printer } from './terminal.ts'
+import { escapeLine } from './terminal.ts'
 
 interface ProgressLine {
   update(progress: Progress): void

@@ -1,7 +1,7 @@
 import { ContentBlock, type ToolResult } from '../../../contracts/index.ts'
-import { escapeLine, toJsonText } from './escape.ts'
 import { paragraph } from './layout.ts'
-import type { Frame } from './printer.ts'
+import type { Frame } from './terminal.ts'
+import { escapeLine, toJsonText } from './terminal.ts'
 import { base64Bytes, sizeInWords } from './units.ts'
 
 /** A result as text: its texts unchanged, every other block in a line; the structured content where there is no block. */

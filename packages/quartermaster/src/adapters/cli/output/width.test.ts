@@ -4,15 +4,11 @@ import { aheadInWords, inWords, parseDuration } from './units.ts'
 
 describe('display width', () => {
   it.each([
-    ['abc', 3],
     ['été', 3],
     ['e\u0301', 1],
     ['天気', 4],
-    ['ｆｕ', 4],
     ['👩‍👩‍👧', 2],
     ['🇨🇭', 2],
-    ['✓', 1],
-    ['한국', 4],
     ['a\u200bb', 2],
   ])('of %j is %i', (text, width) => {
     expect(displayWidth(text)).toBe(width)
@@ -34,10 +30,8 @@ describe('display width', () => {
 
 describe('durations', () => {
   it.each([
-    ['500ms', 500],
     ['1.5s', 1_500],
     ['2m', 120_000],
-    ['1h', 3_600_000],
   ])('reads %s as %i ms', (text, ms) => {
     expect(parseDuration(text)).toEqual({ ms })
   })
@@ -45,20 +39,15 @@ describe('durations', () => {
   it.each([
     [20, 'less than a second'],
     [1_000, '1 second'],
-    [59_999, '59 seconds'],
     [185_000, '3 minutes'],
-    [7_200_000, '2 hours'],
     [172_800_000, '2 days'],
   ])('says %i ms as %s', (ms, words) => {
     expect(inWords(ms)).toBe(words)
   })
 
   it.each([
-    [20, 'less than a second'],
-    [1_400, '1 second'],
     [59_999, '60 seconds'],
     [86_399_000, '24 hours'],
-    [172_800_000, '2 days'],
   ])('says %i ms that lie ahead as %s', (ms, words) => {
     expect(aheadInWords(ms)).toBe(words)
   })

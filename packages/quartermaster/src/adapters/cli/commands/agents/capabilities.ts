@@ -1,9 +1,9 @@
 import { AppError, type CapabilityDescriptor, type PromptDescriptor } from '../../../../contracts/index.ts'
 import { didYouMean } from '../../../../core/kernel/index.ts'
 import { command, printAnswer } from '../../command.ts'
-import { escapeLine, toJsonText } from '../../output/escape.ts'
 import { paragraph, renderTable } from '../../output/layout.ts'
-import type { Printer } from '../../output/printer.ts'
+import type { Printer } from '../../output/terminal.ts'
+import { escapeLine, toJsonText } from '../../output/terminal.ts'
 import { unconnectedNotice } from '../servers/upstream-status.ts'
 
 export const registerCapabilities = command<{ key?: string }>({

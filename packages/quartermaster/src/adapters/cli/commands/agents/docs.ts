@@ -11,10 +11,10 @@ import {
 import { addExamples, command, printAnswer, type Register } from '../../command.ts'
 import { EXIT, UsageError } from '../../errors.ts'
 import { agentOption, cursorOption, defined, limitOption, nextPage, offsetOption } from '../../options.ts'
-import { escapeBlock, escapeLine } from '../../output/escape.ts'
 import { count, paragraph, renderTable } from '../../output/layout.ts'
-import type { Printer } from '../../output/printer.ts'
 import { problemBlocks } from '../../output/problem-text.ts'
+import type { Printer } from '../../output/terminal.ts'
+import { escapeBlock, escapeLine } from '../../output/terminal.ts'
 import type { Session } from '../../session.ts'
 
 type Question = ControlInput<'docs'>

@@ -1,8 +1,8 @@
 import type { ApprovalFacts, ApprovalSummary, ConsentAsk, GrantFacts, Weight } from '../../../../contracts/index.ts'
 import { consentText, scopeText, WEIGHT_STYLES } from '../../ask.ts'
-import { escapeLine } from '../../output/escape.ts'
 import { renderTable } from '../../output/layout.ts'
-import type { Printer } from '../../output/printer.ts'
+import type { Printer } from '../../output/terminal.ts'
+import { escapeLine } from '../../output/terminal.ts'
 import { agoText, aheadInWords } from '../../output/units.ts'
 import type { Session } from '../../session.ts'
 

@@ -12,8 +12,8 @@ import {
   organisationOption,
   wholeNumber,
 } from '../../options.ts'
-import { escapeLine, toJsonText } from '../../output/escape.ts'
 import { renderTable } from '../../output/layout.ts'
+import { escapeLine, toJsonText } from '../../output/terminal.ts'
 import { isoTime, parseDuration } from '../../output/units.ts'
 import type { Session } from '../../session.ts'
 

@@ -9,10 +9,10 @@ import {
 } from '../../../../contracts/index.ts'
 import { printAnswer } from '../../command.ts'
 import { EXIT } from '../../errors.ts'
-import { escapeLine } from '../../output/escape.ts'
 import { fields, renderTable } from '../../output/layout.ts'
-import type { Printer } from '../../output/printer.ts'
 import { saidText } from '../../output/result-text.ts'
+import type { Printer } from '../../output/terminal.ts'
+import { escapeLine } from '../../output/terminal.ts'
 import { agoText, aheadInWords, isoTime } from '../../output/units.ts'
 import type { Session } from '../../session.ts'
 

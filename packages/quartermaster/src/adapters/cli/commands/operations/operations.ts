@@ -16,10 +16,10 @@ import {
   organisationOption,
 } from '../../options.ts'
 import { detail } from '../../output/error-text.ts'
-import { escapeLine, toJsonText } from '../../output/escape.ts'
 import { count, renderTable } from '../../output/layout.ts'
-import type { Printer } from '../../output/printer.ts'
 import { resultText, shownHead } from '../../output/result-text.ts'
+import type { Printer } from '../../output/terminal.ts'
+import { escapeLine, toJsonText } from '../../output/terminal.ts'
 import type { Session } from '../../session.ts'
 import { nextAttemptText, operationsText, operationText } from './operation-text.ts'
 

@@ -9,8 +9,8 @@ import {
 } from '../../../../core/kernel/index.ts'
 import { toValue, tryJson } from '../../arguments.ts'
 import { TextCommand } from '../../completion/command-line.ts'
-import { escapeLine, escapeProse } from '../../output/escape.ts'
 import { wrap } from '../../output/layout.ts'
+import { escapeLine, escapeProse } from '../../output/terminal.ts'
 
 /** Another tool with the same command, and the flag that selects it. */
 export interface SameWord {

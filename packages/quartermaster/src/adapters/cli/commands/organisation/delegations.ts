@@ -2,8 +2,8 @@ import { Option } from 'commander'
 import { DELEGATION_PAGE, type DelegationDetail, DelegationState } from '../../../../contracts/index.ts'
 import { controlCommand, doneLine, resourceCommands } from '../../command.ts'
 import { cursorOption, limitOption, nextPage, offsetOption, organisationOption } from '../../options.ts'
-import { barred, escapeLine } from '../../output/escape.ts'
 import { renderTable } from '../../output/layout.ts'
+import { barred, escapeLine } from '../../output/terminal.ts'
 import { agoText, isoTime } from '../../output/units.ts'
 
 const hints = () => ({ listing: ['delegations', 'list'] })

@@ -3,8 +3,8 @@ import { MEMORY_PAGE, type MemoryFacts } from '../../../../contracts/index.ts'
 import { controlCommand, doneLine, resourceCommands } from '../../command.ts'
 import { EXIT } from '../../errors.ts'
 import { cursorOption, limitOption, nextPage, organisationOption } from '../../options.ts'
-import { barred, escapeLine } from '../../output/escape.ts'
 import { renderTable } from '../../output/layout.ts'
+import { barred, escapeLine } from '../../output/terminal.ts'
 import { agoText, isoTime } from '../../output/units.ts'
 
 const hints = () => ({ listing: ['memory', 'list'] })

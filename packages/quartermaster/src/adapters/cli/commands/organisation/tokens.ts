@@ -3,8 +3,8 @@ import type { IssuedToken, JoinCodeFacts, TokenFacts } from '../../../../contrac
 import { type Answer, controlCommand, doneLine, resourceCommands } from '../../command.ts'
 import { EXIT, UsageError } from '../../errors.ts'
 import { abilityOption, durationOf, organisationOption, parentOption } from '../../options.ts'
-import { escapeLine } from '../../output/escape.ts'
 import { renderTable } from '../../output/layout.ts'
+import { escapeLine } from '../../output/terminal.ts'
 import { agoText, aheadInWords, MONTH, YEAR } from '../../output/units.ts'
 
 const HOUR_MS = 3_600_000

@@ -4,7 +4,7 @@ import { command, printAnswer } from '../../command.ts'
 import { exitCodeOf } from '../../errors.ts'
 import type { CliHost, ConnectCommand } from '../../host.ts'
 import { agentOption, defined, organisationOption } from '../../options.ts'
-import { escapeLine, shellWord } from '../../output/escape.ts'
+import { escapeLine, shellWord } from '../../output/terminal.ts'
 import type { Session } from '../../session.ts'
 
 /** The clients whose configuration we know. */

@@ -4,10 +4,10 @@ import type { MovedStore, Problem, ReloadReport } from '../../../../contracts/in
 import { command, controlCommand, printAnswer, resourceCommands } from '../../command.ts'
 import { EXIT, UsageError } from '../../errors.ts'
 import { defined } from '../../options.ts'
-import { escapeLine, shellWord } from '../../output/escape.ts'
 import { count, fields, renderTable } from '../../output/layout.ts'
-import type { Printer } from '../../output/printer.ts'
 import { problemBlocks } from '../../output/problem-text.ts'
+import type { Printer } from '../../output/terminal.ts'
+import { escapeLine, shellWord } from '../../output/terminal.ts'
 
 export const registerInit = command<{ dir?: string }>({
   name: 'init',

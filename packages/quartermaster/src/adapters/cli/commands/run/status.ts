@@ -3,7 +3,6 @@ import type { Finding, NodeFacts, RecheckAnswer, StatusReport } from '../../../.
 import { controlCommand } from '../../command.ts'
 import { EXIT } from '../../errors.ts'
 import { count, fields, renderTable, unwrapped } from '../../output/layout.ts'
-import type { Printer } from '../../output/printer.ts'
 import {
   fixBlock,
   hanging,
@@ -13,6 +12,7 @@ import {
   problemBlocks,
   stateInWords,
 } from '../../output/problem-text.ts'
+import type { Printer } from '../../output/terminal.ts'
 import { inWords } from '../../output/units.ts'
 import type { Session } from '../../session.ts'
 import { unconnectedText } from '../servers/upstream-status.ts'

@@ -8,20 +8,26 @@ import { command, printAnswer, type Register } from '../../command.ts'
 import { CompletingOption } from '../../completion/command-line.ts'
 import { EXIT, EXIT_CODES, UsageError } from '../../errors.ts'
 import { defined, repeated } from '../../options.ts'
-import { escapeLine } from '../../output/escape.ts'
 import { unwrapped } from '../../output/layout.ts'
 import { problemBlocks } from '../../output/problem-text.ts'
+import { escapeLine } from '../../output/terminal.ts'
 import type { Session } from '../../session.ts'
 import {
   asksText,
   chooseConsent,
+  commonLines,
   consentOptions,
   DEFAULT_CONSENT,
   type GrantChoice,
+  grantLine,
   grantOptions,
+  keptLines,
+  planOf,
+  releasedLines,
+  targetLines,
   toGrant,
-} from './add-choices.ts'
-import { commonLines, grantLine, keptLines, planOf, releasedLines, targetLines, type UpstreamPlan } from './add-plan.ts'
+  type UpstreamPlan,
+} from './add-plan.ts'
 import { argumentNotes, notesBut, pinEntry } from './pinning.ts'
 import { rejudgedText, watchReview } from './review-text.ts'
 import { firstStates, upstreamSentence } from './upstream-status.ts'

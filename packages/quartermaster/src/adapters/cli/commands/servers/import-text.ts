@@ -1,11 +1,11 @@
 import type { ClientKind, ForeignServer, ForeignServers } from '../../../../contracts/index.ts'
-import { escapeLine } from '../../output/escape.ts'
 import { count, renderTable, unwrapped } from '../../output/layout.ts'
-import type { Printer } from '../../output/printer.ts'
 import { problemBlocks } from '../../output/problem-text.ts'
+import type { Printer } from '../../output/terminal.ts'
+import { escapeLine } from '../../output/terminal.ts'
 import type { Session } from '../../session.ts'
-import { asksText } from './add-choices.ts'
 import {
+  asksText,
   commonLines,
   grantLine,
   keptLines,

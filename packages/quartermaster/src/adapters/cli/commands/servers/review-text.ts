@@ -1,7 +1,7 @@
 import type { Control, ReviewItem, UpstreamFinding } from '../../../../contracts/index.ts'
-import { escapeHidden, escapeLine } from '../../output/escape.ts'
 import { count, unwrapped, wrap } from '../../output/layout.ts'
-import type { Printer } from '../../output/printer.ts'
+import type { Printer } from '../../output/terminal.ts'
+import { escapeHidden, escapeLine } from '../../output/terminal.ts'
 import type { Session } from '../../session.ts'
 
 /** A person reads longer texts in a file. No difference is longer. */

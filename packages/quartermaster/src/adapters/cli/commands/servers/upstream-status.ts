@@ -1,7 +1,7 @@
 import type { Control, UpstreamState, UpstreamStatus } from '../../../../contracts/index.ts'
 import { commandOf, neededLogin, sentence, withoutLoginStep } from '../../../../core/kernel/index.ts'
-import { escapeLine } from '../../output/escape.ts'
 import { count, fields, type Row, renderTable } from '../../output/layout.ts'
+import { escapeLine } from '../../output/terminal.ts'
 import { agoText, aheadInWords, inWords } from '../../output/units.ts'
 import type { Session } from '../../session.ts'
 
