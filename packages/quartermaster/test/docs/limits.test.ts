@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { A2A_CLIENT_LIMITS } from '../../src/adapters/a2a-client/index.ts'
-import { HTTP_LIMITS, SERVER_LIMITS } from '../../src/adapters/http/guard.ts'
+import { HTTP_LIMITS, SERVER_LIMITS } from '../../src/adapters/http/index.ts'
 import { MOST_HELD, TAIL_MS } from '../../src/adapters/http-client/index.ts'
 import { MOST_HEAD_CHARACTERS } from '../../src/adapters/knowledge-files/front-matter.ts'
 import { MOST_BYTES } from '../../src/adapters/knowledge-files/knowledge-source.ts'

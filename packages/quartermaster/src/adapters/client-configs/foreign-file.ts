@@ -6,33 +6,31 @@ import { messageOf } from '../../contracts/index.ts'
 import { jsonFault } from '../../core/kernel/index.ts'
 import type { ClientPlace, ClientSurroundings } from './places.ts'
 
-/** A server as a client has written it down. */
+/** A server as it is written in a client's file. */
 export interface WrittenServer {
   readonly name: string
   readonly entry: unknown
   /** The keys that lead to it. */
   readonly keys: readonly string[]
-  /** What the client asks a person for, by id. */
+  /** The values that the client asks a person for, by id. */
   readonly inputs: ReadonlyMap<string, WrittenInput>
-  /** The folder it is for, where it is for one alone. */
+  /** The folder, where the server is for one folder alone. */
   readonly folder?: string | undefined
-  /** It stands under `servers`, as only VS Code has it. */
+  /** It is under `servers`, as only VS Code writes it. */
   readonly isOfVscode?: boolean
-  /** What to know about how it is written. */
   readonly notes: readonly string[]
 }
 
 /** Servers that a person has refused in Claude Code. */
 export interface Refusal {
-  /** The folder that it is about; all of them when absent. */
+  /** The folder; all folders when absent. */
   readonly folder?: string | undefined
-  /** Names of the servers that are refused there. */
+  /** Servers that are refused wherever they are configured. */
   readonly any: readonly string[]
-  /** Those of the `.mcp.json` that comes with the folder. */
+  /** Servers of the folder's `.mcp.json` that are refused. */
   readonly shared: readonly string[]
 }
 
-/** What a file says. */
 interface ForeignFile {
   readonly servers: WrittenServer[]
   readonly refusals: Refusal[]
@@ -45,7 +43,7 @@ export interface WrittenInput {
   readonly fallback?: string | undefined
 }
 
-/** The servers in a text, in whichever of the known shapes, or why there are none to be read. */
+/** The servers in a text, in any of the known formats, or why they cannot be read. */
 export function serversIn(text: string): ForeignFile | { problem: string } {
   const parsed = parseLoosely(text)
   if ('problem' in parsed) return parsed
@@ -66,7 +64,7 @@ export function serversIn(text: string): ForeignFile | { problem: string } {
   return { servers: withNotes(groups.flat(), text), refusals: refusalsIn(root) }
 }
 
-/** JSON readers take the last of equal keys, and say nothing. */
+/** Adds notes about repeated keys, of which JSON readers silently take the last. */
 function withNotes(found: readonly FoundServer[], text: string): WrittenServer[] {
   const repeated = found.length > 0 && !isTooDeep(text) ? repeatedKeys(text) : []
   return found.map(server => ({ ...server, notes: repeatNotes([...server.keys], repeated) }))
@@ -74,21 +72,21 @@ function withNotes(found: readonly FoundServer[], text: string): WrittenServer[]
 
 type FoundServer = Omit<WrittenServer, 'notes'>
 
-/** Deep enough for everything people write; a file of brackets would exhaust the parser otherwise. */
+/** Deeper nesting would exhaust the parser. */
 const MAX_DEPTH = 200
 
 function parseLoosely(json: string): { value: unknown } | { problem: string } {
   try {
     return { value: JSON.parse(json) as unknown }
   } catch {
-    // It may have comments, as some clients allow.
+    // It may have comments, which some clients allow.
   }
   if (isTooDeep(json)) return { problem: 'It is nested too deep.' }
   try {
     const errors: ParseError[] = []
     const tree = parseTree(json, errors, { allowTrailingComma: true })
     const [first] = errors
-    // By the tree: built as it is read, an object loses what is called `__proto__`.
+    // From the tree, because the direct parser loses a key named `__proto__`.
     if (!first) return { value: tree && (getNodeValue(tree) as unknown) }
     const line = json.slice(0, first.offset).split('\n').length
     return { problem: `It is not JSON. In line ${line}: ${jsonFault(printParseErrorCode(first.error))}` }
@@ -107,7 +105,7 @@ function isTooDeep(text: string): boolean {
   return false
 }
 
-/** The object that has servers, by the keys that lead to it. */
+/** `path` leads to the object that contains the servers. */
 type Found = Pick<FoundServer, 'folder'> & Partial<Pick<FoundServer, 'inputs'>> & { readonly path: readonly string[] }
 
 function listOf(value: unknown, { inputs = new Map(), path, ...place }: Found): FoundServer[] {
@@ -115,7 +113,7 @@ function listOf(value: unknown, { inputs = new Map(), path, ...place }: Found): 
   return Object.entries(value).map(([name, entry]) => ({ name, entry, keys: [...path, name], inputs, ...place }))
 }
 
-/** `~/.claude.json` keeps what belongs to single folders under their paths. */
+/** `~/.claude.json` has the servers of single folders under their paths. */
 function projectsOf(value: unknown): FoundServer[][] {
   if (!isRecord(value)) return []
   return Object.entries(value).map(([folder, project]) =>
@@ -123,7 +121,7 @@ function projectsOf(value: unknown): FoundServer[][] {
   )
 }
 
-/** `~/.claude.json` has what was refused beside the servers of each folder, and the files of settings have it at the top. */
+/** Refusals are beside the servers of each folder in `~/.claude.json`, and at the top of settings files. */
 function refusalsIn(root: Record<string, unknown>): Refusal[] {
   const projects = isRecord(root['projects']) ? Object.entries(root['projects']) : []
   const refusals = [
@@ -140,7 +138,7 @@ function namesIn(value: unknown): string[] {
   return Array.isArray(value) ? value.filter(name => typeof name === 'string') : []
 }
 
-/** Nothing but servers by name, as documentation often shows them. */
+/** Only servers by name, as documentation often shows them. */
 function isPlainList(root: Record<string, unknown>): boolean {
   const values = Object.values(root)
   return values.length > 0 && values.every(value => isRecord(value) && ('command' in value || 'url' in value))
@@ -160,15 +158,14 @@ function toInput({ type, description, password, default: fallback }: Record<stri
   }
 }
 
-/** Whether it is an object of named values. */
 export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** Settings by hand; a larger file was meant for something else. */
+/** No settings file is larger. */
 const MAX_BYTES = 1024 * 1024
 
-/** What the settings of Claude Code refuse, where its servers are looked for. What cannot be read there refuses nothing. */
+/** Refusals in the settings of Claude Code, if its servers are read. Unreadable settings refuse nothing. */
 export async function refusedInSettings(
   looked: readonly { readonly place: ClientPlace }[],
   { home, dir }: ClientSurroundings,
@@ -186,7 +183,7 @@ export async function refusedInSettings(
   })
 }
 
-/** Whether a person has refused a server where it would run. What counts for a folder counts for none inside it. */
+/** Whether a person has refused a server in its folder. A refusal does not apply to folders inside that one. */
 export function isRefused(
   { place, server }: { readonly place: ClientPlace; readonly server: WrittenServer },
   refusals: readonly Refusal[],
@@ -201,13 +198,13 @@ export function isRefused(
   )
 }
 
-/** The text of a regular file that is not larger than it may be, or why there is none. */
+/** The text of a regular file up to a size, or why it cannot be read. */
 export async function readBounded(
   file: string,
   maxBytes: number,
 ): Promise<{ text: string } | { found: false } | { found: true; problem: string }> {
   try {
-    // Opening a named pipe without this would wait for a writer for ever. Windows has neither.
+    // Without O_NONBLOCK, opening a named pipe would wait for a writer. Windows has neither.
     const handle = await open(file, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0))
     try {
       const stats = await handle.stat()
@@ -232,13 +229,13 @@ function decoded(bytes: Uint8Array): { text: string } | { found: true; problem: 
   }
 }
 
-/** What is written by `>` in the shell of Windows begins with a mark that says which of its own it is. */
+/** Windows PowerShell writes UTF-16 with a byte order mark. */
 function encodingOf([first, second]: Uint8Array): string {
   if (first === 0xff && second === 0xfe) return 'utf-16le'
   return first === 0xfe && second === 0xff ? 'utf-16be' : 'utf-8'
 }
 
-/** The paths of keys that their objects have more than once: of these the last counts, and what stood before is lost. */
+/** The paths of keys that occur more than once in their object. */
 function repeatedKeys(text: string): JSONPath[] {
   const repeated: JSONPath[] = []
   const open: Set<string>[] = []
@@ -254,7 +251,7 @@ function repeatedKeys(text: string): JSONPath[] {
   return repeated
 }
 
-/** What is to be known of an entry that stands at this path: keys in it, and those that lead to it. */
+/** Notes about repeated keys inside an entry, or on the path to it. */
 function repeatNotes(path: JSONPath, repeated: readonly JSONPath[]): string[] {
   const notes = repeated.flatMap(one => {
     const shared = Math.min(one.length, path.length)
@@ -268,21 +265,21 @@ function repeatNotes(path: JSONPath, repeated: readonly JSONPath[]): string[] {
 
 const LONGEST = 32
 
-/** What a configuration cannot hold under its own name. */
-const NO_NAMES: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype'])
+/** Names that an object cannot have as ordinary keys. */
+const RESERVED: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype'])
 
-/** A name that an upstream may have, as near to the written one as can be, and free. */
+/** A valid and free name for an upstream, as close to the written one as possible. */
 export function fittingName(written: string, isFree: (name: string) => boolean): string {
   const plain = written
     .replaceAll('ß', 'ss')
     .normalize('NFKD')
-    // `ü` is a `u` and a mark by now, and would be cut in two.
+    // NFKD has split `ü` into `u` and a mark.
     .replace(/\p{M}+/gu, '')
     .replace(/[^\w-]+/g, '-')
     .replace(/^-+|-+$/g, '')
-  const usual = NO_NAMES.has(plain) ? plain.replaceAll('_', '') : plain
+  const usual = RESERVED.has(plain) ? plain.replaceAll('_', '') : plain
   const name = (usual || 'server').slice(0, LONGEST).replace(/-+$/, '')
-  if (isFree(name) && !NO_NAMES.has(name)) return name
+  if (isFree(name) && !RESERVED.has(name)) return name
   for (let number = 2; ; number++) {
     const ending = `-${number}`
     const numbered = `${name.slice(0, LONGEST - ending.length)}${ending}`

@@ -1,32 +1,32 @@
 import { basename, dirname, join, resolve } from 'node:path'
 import type { ClientKind } from '../../contracts/index.ts'
 
-/** The clients whose usual places are known. */
+/** The clients whose files we find. */
 export const CLIENT_SOURCES = ['claude', 'cursor', 'vscode'] as const
 export type ClientSource = (typeof CLIENT_SOURCES)[number]
 
-/** Where someone sits: what decides where clients keep their files and what those mean. */
+/** What decides where clients keep their files and how these are read. */
 export interface ClientSurroundings {
   readonly platform: NodeJS.Platform
   readonly home: string
   readonly env: Readonly<Record<string, string | undefined>>
-  /** The folder whose files count as its own: that of the project, or where they are when the project is elsewhere. */
+  /** The folder whose files are read: the project's, or the current one where the project is elsewhere. */
   readonly dir: string
-  /** The project folder, where entries are to run. */
+  /** The folder in which entries will run. */
   readonly projectDir: string
 }
 
-/** A file that may hold servers. */
+/** A file that may contain servers. */
 export interface ClientPlace {
   readonly client: ClientKind
   readonly file: string
-  /** The folder that its entries count from. */
+  /** The folder that its paths are relative to. */
   readonly workspace: string
-  /** Whose way of writing it has, also where only the file was named; `file` where its name tells nothing. */
+  /** The client whose format it has, by the name of the file; `file` where that is unknown. */
   readonly dialect: ClientKind
 }
 
-/** The places of one client, of all of them, or of one file; what counts first stands first. */
+/** The files of one client, of all clients, or one named file, in the order of precedence. */
 export function placesOf(source: string | undefined, around: ClientSurroundings): ClientPlace[] {
   if (source === undefined) return CLIENT_SOURCES.flatMap(client => PLACES[client](around))
   const known = CLIENT_SOURCES.find(client => client === source)
@@ -57,7 +57,7 @@ function atHome(client: ClientKind, path: string[], { home, dir }: ClientSurroun
   return { client, file: join(home, ...path), workspace: dir, dialect: client }
 }
 
-/** Each system has its own folder for what programs remember about a person. A variable that is empty counts as not set. */
+/** Each platform has its own folder for settings. An empty variable is like an unset one. */
 function inSettings(client: ClientKind, path: string[], { platform, home, env, dir }: ClientSurroundings): ClientPlace {
   const base =
     platform === 'darwin'
@@ -68,7 +68,7 @@ function inSettings(client: ClientKind, path: string[], { platform, home, env, d
   return { client, file: join(base, ...path), workspace: dir, dialect: client }
 }
 
-/** A file that lies in a project belongs to that project, and one that is called as a client calls its own is written as there. */
+/** A named file. Its name and folder tell its format and its workspace. */
 function filePlace(file: string, { dir }: ClientSurroundings): ClientPlace {
   const folder = dirname(file)
   const place = { client: 'file', file } as const

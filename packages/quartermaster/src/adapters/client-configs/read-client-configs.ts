@@ -20,16 +20,16 @@ interface ReadOptions extends ClientSurroundings {
   readonly source?: string | undefined
   /** Where our own server listens, if it does. */
   readonly ownUrl?: string | undefined
-  /** Names that no upstream can have, because something of our own has them. */
+  /** Names that are taken by our own capabilities. */
   readonly reserved?: readonly string[]
 }
 
-/** Reads what other clients have configured, and puts it into our words. Their files are only ever read. */
+/** Reads the servers of other clients and translates them into our configuration. Their files are never written. */
 export async function readClientConfigs(options: ReadOptions): Promise<ForeignServers> {
   const reads = await Promise.all(placesOf(options.source, options).map(readPlace))
   const found = reads.flatMap(({ place, servers }) => servers.map(server => ({ place, server })))
   const written = await Promise.all(found.map(one => withEnvFile(one, options)))
-  // What is for this folder or for all of them counts before what is for another one.
+  // Servers for this folder or for all folders go before those for another one.
   const ordered = [
     ...written.filter(one => !isElsewhere(one, options)),
     ...written.filter(one => isElsewhere(one, options)),
@@ -49,7 +49,7 @@ interface PlaceRead {
   readonly problem?: string | undefined
 }
 
-/** A client keeps its whole memory in one of them; beyond this it is no configuration. */
+/** Claude Code keeps its whole state in one of these files. */
 const MAX_BYTES = 64 * 1024 * 1024
 
 async function readPlace(place: ClientPlace): Promise<PlaceRead> {
@@ -75,17 +75,17 @@ function isElsewhere({ server: { folder } }: Placed, { dir }: ClientSurroundings
   return folder !== undefined && !isInside(folder, dir)
 }
 
-/** By whole names: a folder may be called "..drafts". */
+/** Compares whole names, because a folder may be called "..drafts". */
 export function isInside(folder: string, path: string): boolean {
-  const way = relative(resolve(folder), resolve(path))
-  return way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way)
+  const steps = relative(resolve(folder), resolve(path))
+  return steps !== '..' && !steps.startsWith(`..${sep}`) && !isAbsolute(steps)
 }
 
 interface NamingOptions extends ReadOptions {
   readonly refusals: readonly Refusal[]
 }
 
-/** Gives every server a name of its own. The same one in two places is one; another one under the same name is skipped. */
+/** Gives every server a unique name. Equal entries in two files are one server; a different one of the same name is skipped. */
 function named(placed: readonly Placed[], options: NamingOptions): ForeignServer[] {
   const reserved = new Set(options.reserved)
   const taken = new Map<string, { readonly name: string; readonly text: string; readonly file: string }>()
@@ -120,7 +120,7 @@ function toServer(
   const { home, ownUrl: url } = options
   const dialect = place.dialect === 'file' && server.isOfVscode ? 'vscode' : place.dialect
   const isEditor = dialect === 'vscode'
-  // A file may be one of Claude Code, which says so when a variable is not set; so do we.
+  // An unknown file may be one of Claude Code, which reports unset variables; so do we.
   const isPlainFilledIn = dialect === 'claude-code' || dialect === 'file'
   const isOff = isRefused({ place, server }, options.refusals)
   const meant = { isPlainFilledIn, isEditor, isRefused: isOff }
@@ -131,12 +131,12 @@ function toServer(
   return { ...about, ...taken, notes: [...server.notes, ...notes], ...(isLeftInClear && { isLeftInClear }) }
 }
 
-/** Claude Code has a command for it, and of the files of others a person takes it out. */
+/** Claude Code has a command to remove a server; in files of other clients a person removes the keys. */
 function removalOf({ client, file, workspace }: ClientPlace, { name, keys, folder }: WrittenServer): ForeignRemoval {
   const isShared = basename(file) === '.mcp.json' && keys.length === 2 && keys[0] === 'mcpServers'
   if (client !== 'claude-code' && !isShared) return { file, keys }
   const scope = isShared ? 'project' : folder === undefined ? 'user' : 'local'
-  // Without the dashes a name could pass for an option.
+  // Without `--` the name could be read as an option.
   const last = name.startsWith('-') ? ['--', name] : [name]
   const command = ['claude', 'mcp', 'remove', '--scope', scope, ...last]
   return scope === 'user' ? { command } : { command, folder: folder ?? workspace }

@@ -12,19 +12,17 @@ import {
 import { isRecord, type WrittenServer } from './foreign-file.ts'
 import { type EnvFile, isOfShell, leftToProgram, ownName, translateVariables } from './variables.ts'
 
-/** What decides how an entry is meant. */
-interface EntryScope extends OwnFace {
+/** What decides how an entry is translated. */
+interface EntryScope extends OwnAddresses {
   readonly workspace: string
   readonly home: string
-  /** Set for entries that count from their workspace, where that is not the project folder. */
+  /** The workspace of the entry, where that is not the project folder. */
   readonly cwd?: string | undefined
-  /** Whether that client fills in `${NAME}` as well. */
+  /** Whether the client fills in `${NAME}` as well. */
   readonly isPlainFilledIn?: boolean | undefined
-  /** Whether that client is an editor. */
   readonly isEditor?: boolean | undefined
-  /** Whether the person has refused it in its own client. */
+  /** Whether a person has refused the server in its client. */
   readonly isRefused?: boolean | undefined
-  /** What the file of variables that it names holds. */
   readonly envFile?: EnvFile | undefined
 }
 
@@ -33,13 +31,13 @@ type TranslatedEntry =
   | {
       readonly entry: Record<string, unknown>
       readonly secrets: Readonly<Record<string, string>>
-      /** Whether any of them stands in the entry itself, and not only in its file of variables. */
+      /** Whether the entry itself contains a secret, and not only its file of variables. */
       readonly holdsSecrets: boolean
       readonly asks: readonly ForeignQuestion[]
       readonly notes: readonly string[]
     }
 
-/** One entry of another client in our words, or why there are none for it. */
+/** An entry of another client as one of ours, or why that is not possible. */
 export function translateEntry(name: string, written: WrittenServer, scope: EntryScope): TranslatedEntry {
   const { inputs } = written
   if (!isRecord(written.entry)) return { skipped: 'It is no object.' }
@@ -53,7 +51,7 @@ export function translateEntry(name: string, written: WrittenServer, scope: Entr
   const untaken = [...nullsIn(entry), ...left]
   const notes = untaken.length > 0 ? [`Not taken over: ${untaken.join(', ')}.`] : []
   const { variables, secrets } = takenFrom(scope.envFile, name, secretNamesOf(value))
-  // The entry's own variables count before those of the file.
+  // The entry's own variables replace those of the file.
   const env = { ...variables, ...texts(value['env']) }
   const separated = separateSecrets(name, Object.keys(env).length > 0 ? { ...value, env } : value, { isToRun: true })
   return {
@@ -76,7 +74,7 @@ export function translateEntry(name: string, written: WrittenServer, scope: Entr
 const REFUSED =
   'It was refused in Claude Code, so it is switched off here too. To have it, take "enabled": false out of its entry.'
 
-/** The variables of a file, which are meant word for word: what would be a reference here is kept as a secret. */
+/** The variables of a file are literal, so a text that we would read as a reference is stored as a secret. */
 function takenFrom(envFile: EnvFile | undefined, upstream: string, taken: ReadonlySet<string>) {
   const variables: Record<string, string> = {}
   const secrets: Record<string, string> = {}
@@ -119,7 +117,7 @@ function transportFault(entry: Record<string, unknown>): string | undefined {
   return `Its type ${JSON.stringify(type)} does not go with "${url === undefined ? 'command' : 'url'}".`
 }
 
-/** What stands in a configuration of ours is shorter by far; to look for secrets in more takes too long. */
+/** The search for secrets in a longer text would take too long. */
 const LONGEST_TEXT = 32_768
 const LONGEST_ENTRY = 1024 * 1024
 
@@ -132,7 +130,7 @@ function sizeFault(entry: Record<string, unknown>): string | undefined {
   return isLong(entry) ? `It has a text of more than ${LONGEST_TEXT} characters.` : undefined
 }
 
-/** What is written otherwise would be left out, and something else started than is meant. */
+/** Ignoring a field of the wrong type could start another program than the entry means. */
 function shapeFault({ args, env, headers }: Record<string, unknown>): string | undefined {
   if (isThere(args) && !(Array.isArray(args) && args.every(word => !isThere(word) || isPlain(word))))
     return 'Its "args" are no list of texts.'
@@ -144,7 +142,7 @@ function isThere(value: unknown): boolean {
   return value !== undefined && value !== null
 }
 
-/** What has no value where one belongs. A whole field that is null is as good as none. */
+/** Nulls inside a field. A field that is null is like a missing one. */
 function nullsIn({ args, env, headers }: Record<string, unknown>): string[] {
   const isNull = (value: unknown) => !isThere(value)
   const named = [env, headers].flatMap(texts =>
@@ -156,7 +154,7 @@ function nullsIn({ args, env, headers }: Record<string, unknown>): string[] {
 
 interface Plain {
   readonly entry: Record<string, unknown>
-  /** Fields that mean nothing here. */
+  /** Fields that we do not have. */
   readonly left: readonly string[]
 }
 
@@ -185,7 +183,7 @@ function stdioEntry(written: Record<string, unknown>, scope: EntryScope & Pick<W
     ...(folder !== undefined && { cwd: folder }),
     ...(isOff(disabled, enabled) && { enabled: false }),
   }
-  // One that could not even be looked for is told like every other field.
+  // An `envFile` that was not read is reported like every other field.
   const isTaken = envFile === undefined || scope.envFile !== undefined
   return { entry, left: [...(isTaken ? [] : ['envFile']), ...Object.keys(rest)] }
 }
@@ -215,7 +213,7 @@ function httpEntry(written: Record<string, unknown>): Plain {
   return { entry, left: Object.keys(rest) }
 }
 
-/** What two clients call the same thing. */
+/** The OAuth settings, which clients write in two forms. */
 function loginOf(value: unknown): Record<string, string> | undefined {
   if (!isRecord(value)) return undefined
   const scopes = value['scopes'] ?? value['scope']
@@ -238,7 +236,7 @@ function isPlain(value: unknown): value is string | number | boolean {
   return ['string', 'number', 'boolean'].includes(typeof value)
 }
 
-/** Clients take numbers and booleans for texts, and leave out what is null. */
+/** Like other clients, takes numbers and booleans for strings and leaves out null. */
 function texts(value: unknown): Record<string, string> {
   if (!isRecord(value)) return {}
   return Object.fromEntries(
@@ -246,7 +244,7 @@ function texts(value: unknown): Record<string, string> {
   )
 }
 
-/** It may be meant to be filled in by hand. */
+/** An empty header may be one that a person has to fill in. */
 function headerNotes(upstream: string, { headers }: Record<string, unknown>): string[] {
   return Object.entries(texts(headers)).flatMap(([header, value]) => {
     const what = emptyHeader(header, value)
@@ -264,33 +262,32 @@ function addressNotes({ url }: Record<string, unknown>): string[] {
   ]
 }
 
-/** How we are known to others. */
-interface OwnFace {
+/** The addresses of our own server. */
+interface OwnAddresses {
   /** Where our own server listens, if it does. */
   readonly url?: string | undefined
-  /** Names by which it is reached from elsewhere: `box.lan`, or `box.lan:8443` for that port alone. */
+  /** Other names of it: `box.lan`, or `box.lan:8443` for that port alone. */
   readonly hosts?: readonly string[] | undefined
 }
 
-/** The port that `up` takes unless told otherwise. */
+/** The default port of `up`. */
 const USUAL_PORT = '7420'
 
-/** Whether a foreign entry leads back to us: mounting it would be a circle. */
-function isOurselves(entry: Entry, face: OwnFace): boolean {
-  return isOurProgram(entry) || leadsToUs(entry, face)
+/** Whether an entry of another client is our own server, which must not mount itself. */
+function isOurselves(entry: Entry, own: OwnAddresses): boolean {
+  return isOurProgram(entry) || leadsToUs(entry, own)
 }
 
-/** An entry as it was written. */
 type Entry = Readonly<Record<string, unknown>>
 
-/** Whether an entry has our address, or a program is given it, as bridges such as mcp-remote are: by itself or behind `--url=`. */
-export function leadsToUs({ command, args, url }: Entry, face: OwnFace): boolean {
-  if (typeof url === 'string') return isOwnAddress(url, face)
+/** Whether an entry has our address, or passes it to a program such as mcp-remote, alone or as `--url=`. */
+export function leadsToUs({ command, args, url }: Entry, own: OwnAddresses): boolean {
+  if (typeof url === 'string') return isOwnAddress(url, own)
   const words = linesOf({ command, args }).flatMap(line => line.words)
-  return words.some(word => isOwnAddress(word.replace(/^-[^=]*=/, ''), face))
+  return words.some(word => isOwnAddress(word.replace(/^-[^=]*=/, ''), own))
 }
 
-/** Whether the program of an entry is our own bridge, also by way of a shell. */
+/** Whether the program of an entry is our own bridge, also through a shell. */
 export function isOurProgram(entry: Entry): boolean {
   return linesOf(entry).some(line =>
     runPlaces(line).some(at => OURS.test(line.words[at] ?? '') && line.words.includes('connect', at + 1)),
@@ -304,7 +301,7 @@ function linesOf({ command, args }: Entry): ProgramLine[] {
 
 const OURS = /(?:^|[\\/]|^--package=)quartermaster(?:[@:][\w.-]+)?(?:\.(?:[cm]?[jt]s|cmd|exe))?$/
 
-/** The words that say what is run: the program, and the package or the script that is given to it. Others may name our folder. */
+/** The words that name what is run: the program, and its package or script. Other words may name our folder. */
 function runPlaces(line: ProgramLine): number[] {
   const { words } = line
   const run = packageRunIn(line)
@@ -315,29 +312,29 @@ function runPlaces(line: ProgramLine): number[] {
 
 const SCRIPT_OPTIONS: ReadonlySet<string> = new Set(['-r', '--require', '--import', '--loader', '-C', '--conditions'])
 
-/** Whether an address is where our own server listens, or where none runs, would listen unless told otherwise. */
-function isOwnAddress(text: string, { url: own, hosts = [] }: OwnFace): boolean {
+/** Whether an address is that of our own server or, where none runs, the default one. */
+function isOwnAddress(text: string, { url: own, hosts = [] }: OwnAddresses): boolean {
   const ours = own !== undefined && URL.canParse(own) ? new URL(own) : new URL(`http://127.0.0.1:${USUAL_PORT}`)
   if (!URL.canParse(text)) return false
   const { host, hostname, port, pathname } = new URL(text)
   const isHere = port === ours.port && (LOCAL_HOSTS.has(hostname) || hostname === ours.hostname)
-  // Without a port it is that of a proxy before us; on another one there may be another server.
+  // A name without a port is that of a proxy in front of us; another port may be another server.
   const isNamed = hosts.some(name => name.toLowerCase() === (port === ours.port ? hostname : host))
   return (isHere || isNamed) && decoded(pathname).replace(/\/+$/, '') === '/mcp'
 }
 
-/** Names of this machine as they stand in an address that was read: those that stand for all of its addresses lead here too. */
+/** Names of this machine in a parsed URL, with those that stand for all its addresses. */
 const LOCAL_HOSTS: ReadonlySet<string> = new Set([
   ...['localhost', 'localhost.', '127.0.0.1', '[::1]', '[::ffff:7f00:1]'],
   ...['0.0.0.0', '[::]', '[::ffff:0:0]'],
 ])
 
-/** As our own server reads it: `/%6dcp` is `/mcp`. */
+/** Our own server decodes paths too: `/%6dcp` is `/mcp`. */
 function decoded(path: string): string {
   try {
     return decodeURI(path)
   } catch {
-    // Half a character is in no path of ours.
+    // A path that cannot be decoded is none of ours.
     return path
   }
 }

@@ -4,35 +4,34 @@ import { freeName } from '../../core/secrets/index.ts'
 import { readBounded, type WrittenInput } from './foreign-file.ts'
 import type { ClientPlace, ClientSurroundings } from './places.ts'
 
-/** What the variables stand for that depend on nothing but the place. */
+/** The values of variables that depend only on the folder. */
 interface Surroundings {
   readonly workspace: string
   readonly home: string
   readonly separator: string
 }
 
-/** What the variables of other clients stand for. */
 interface VariableScope extends Surroundings {
   readonly inputs: ReadonlyMap<string, WrittenInput>
   /** The server's name, for the names of its secrets. */
   readonly upstream: string
-  /** Whether it fills in `${NAME}` as well, which others leave to whatever reads it. */
+  /** Whether the client fills in `${NAME}` as well. */
   readonly isPlainFilledIn?: boolean | undefined
   /**
-   * Whether it is an editor, and fills in what it shows: `${file}` is no variable of the environment there. One of these that is
-   * not set stands for an empty text then, and not for a mistake.
+   * Whether the client is an editor, where `${file}` is the open file and no variable of the environment. An unset variable of the
+   * environment is empty there, and no error.
    */
   readonly isEditor?: boolean | undefined
 }
 
-/** Values with variables in our words, what has to be asked for, and the variables that only that client could fill in. */
+/** The value with our variables, the questions to a person, and the variables that only the client can fill in. */
 interface Translated<T> {
   readonly value: T
   readonly asks: readonly ForeignQuestion[]
   readonly strange: readonly string[]
 }
 
-/** Puts every variable in every text of a value into our words. */
+/** Translates the variables in every text of a value. */
 export function translateVariables<T>(value: T, scope: VariableScope): Translated<T> {
   const asks = new Map<string, ForeignQuestion>()
   const strange = new Set<string>()
@@ -45,18 +44,18 @@ export function translateVariables<T>(value: T, scope: VariableScope): Translate
   return { value: mapTexts(value, text) as T, asks: [...asks.values()], strange: [...strange] }
 }
 
-/** Whether what stands in `${…}` in a script is a variable of its shell, because that client would leave it there. */
+/** Whether a `${…}` in a script is a variable of its shell, because the client would leave it unchanged. */
 export function isOfShell(body: string | undefined, scope: ShellScope): boolean {
   const { inputs, isPlainFilledIn } = scope
   if (body === undefined) return true
   if (isOfEditor(body, scope)) return false
   if (fixedOf(body) || (body.startsWith('input:') && inputs.has(body.slice('input:'.length)))) return false
   if (PLAIN.test(body)) return !isPlainFilledIn
-  // `${env:NAME}`, `${input:id}`, `${config:key}`; `${NAME:0:3}` is none of them.
+  // `${env:NAME}`, `${input:id}` and `${config:key}` are for the client; `${NAME:0:3}` is for the shell.
   return !/^\w+:[A-Za-z_]/.test(body)
 }
 
-/** Keeps what that client hands to a program as it stands: many fill it in themselves, from what their entry has in `env`. */
+/** Escapes variables that the client passes to the program unchanged: many programs fill them in from `env`. */
 export function leftToProgram(word: string, scope: ShellScope): string {
   return word.replace(VARIABLE, (whole, body: string) =>
     PLAIN.test(body) && isOfShell(body, scope) ? `$${whole}` : whole,
@@ -68,7 +67,6 @@ const PLAIN = /^[A-Za-z_]\w*(?::-.*)?$/s
 
 type ShellScope = Pick<VariableScope, 'inputs' | 'isPlainFilledIn' | 'isEditor'>
 
-/** What only the editor knows: what is open in it, and where it is itself. */
 function isOfEditor(body: string, { isEditor }: Pick<VariableScope, 'isEditor'>): boolean {
   return isEditor === true && OF_EDITOR.test(body)
 }
@@ -77,7 +75,7 @@ function isOfEditor(body: string, { isEditor }: Pick<VariableScope, 'isEditor'>)
 const OF_EDITOR =
   /^(?:file(?:WorkspaceFolder(?:Basename)?|Basename(?:NoExtension)?|Extname|Dirname(?:Basename)?)?|relativeFile(?:Dirname)?|lineNumber|columnNumber|selectedText|execPath|defaultBuildTask)$/
 
-/** A path with its variables filled in; nothing where one has no value here. */
+/** A path with its variables filled in; nothing where one has no value. */
 function fillIn(
   text: string,
   scope: Omit<Surroundings, 'separator'> & { readonly env: Readonly<Record<string, string | undefined>> },
@@ -92,7 +90,7 @@ function fillIn(
   return isWhole ? filled : undefined
 }
 
-// Behind a second dollar sign it is the shell's.
+// After a second dollar sign it belongs to the shell.
 const VARIABLE = /(?<!\$)\$\{([^}]*)\}/g
 
 function mapTexts(value: unknown, map: (text: string) => string): unknown {
@@ -143,20 +141,20 @@ function askFor(
   return `\${secret:${secret}}`
 }
 
-/** What a secret of a server is called. */
+/** The name of a secret of a server. */
 export function ownName(upstream: string, key: string): string {
   return `${upstream}_${key}`.replace(/[^A-Za-z0-9]+/g, '_').toUpperCase()
 }
 
-/** The variables that a client reads from a file beside those of the entry. */
+/** The variables of an `envFile`, or why it cannot be read. */
 export type EnvFile =
   | { readonly file: string; readonly values: Readonly<Record<string, string>> }
   | { readonly file: string; readonly problem: string }
 
-/** Variables by hand; a larger file was meant for something else. */
+/** No file of variables is larger. */
 const MAX_BYTES = 1024 * 1024
 
-/** Reads the `envFile` of an entry. It counts from the workspace, or from beside the file that names it. */
+/** Reads the `envFile` of an entry: relative to the workspace, or to the file that names it. */
 export async function readEnvFile(
   written: string,
   { workspace, file }: Pick<ClientPlace, 'workspace' | 'file'>,
@@ -173,7 +171,7 @@ export async function readEnvFile(
   return { file: places[0] ?? path, problem: 'is not there' }
 }
 
-// A name, and a text in quotes over any number of lines or without them to the end of the line.
+// A name, and a text: in quotes over any number of lines, or without them to the end of the line.
 const LINE =
   /^[ \t]*(?:export[ \t]+)?([\w.-]+)[ \t]*[=:][ \t]*(?:'([^']*)'|"((?:\\[^]|[^"\\])*)"|`([^`]*)`|([^\r\n]*))/gm
 
@@ -182,7 +180,7 @@ function variablesIn(text: string): Record<string, string> {
   return Object.fromEntries(
     [...found].map(([, name = '', single, double, tick, plain = '']) => [
       name,
-      single ?? (double === undefined ? undefined : unescaped(double)) ?? tick ?? withoutRemark(plain),
+      single ?? (double === undefined ? undefined : unescaped(double)) ?? tick ?? withoutComment(plain),
     ]),
   )
 }
@@ -193,6 +191,6 @@ function unescaped(text: string): string {
 
 const ESCAPES: Readonly<Record<string, string>> = { n: '\n', r: '\r', t: '\t' }
 
-function withoutRemark(text: string): string {
+function withoutComment(text: string): string {
   return text.replace(/(?:^|\s)#.*$/, '').trim()
 }

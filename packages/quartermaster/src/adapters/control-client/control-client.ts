@@ -23,7 +23,7 @@ export interface ControlClientOptions {
   token: string
 }
 
-/** A `Control` whose work is done by the `up` at this URL. Every row of the `CONTROL` table is served the same way. */
+/** A `Control` over HTTP to the `up` at this URL. Every row of the `CONTROL` table is called the same way. */
 export function createControlClient(options: ControlClientOptions): Control {
   const ask = (operation: ControlOperation) => (input: unknown, controlOptions?: ControlOptions) =>
     request(operation, input, { ...options, ...controlOptions })
@@ -51,7 +51,7 @@ function toJson(operation: ControlOperation, input: unknown): string {
   }
 }
 
-/** An `up` that works says so every ten seconds. One that has been stopped, or whose machine is gone, says nothing at all. */
+/** A working `up` sends a heartbeat every ten seconds. */
 const SILENCE_MS = 60_000
 
 function post(operation: string, body: string, options: RequestOptions): Promise<IncomingMessage> {
@@ -79,11 +79,11 @@ interface AnswerContext {
   failures: Failures
 }
 
-/** A line of the stream. Unknown ones, such as heartbeats, are passed over. */
-// Progress that cannot be read is no reason to take the whole answer for lost.
+/** A line of the stream. Unknown lines, such as heartbeats, are skipped. */
+// Unreadable progress does not make the whole answer unusable.
 const Line = z.object({
   progress: Progress.optional().catch(undefined),
-  // A question of a newer server that is not known here is skipped.
+  // An unknown question of a newer server is skipped.
   event: ControlEvent.optional().catch(undefined),
   asked: z.object({ id: z.string(), question: UrlQuestion }).optional().catch(undefined),
   takenBack: z.object({ id: z.string() }).optional().catch(undefined),
@@ -109,7 +109,7 @@ async function readAnswer(
   throw context.failures.cut()
 }
 
-/** A person who does not come back from a page has not agreed to anything. */
+/** A page that was not answered counts as declined. */
 async function openPage(
   { id, question }: { id: string; question: UrlQuestion },
   options: RequestOptions,
@@ -120,7 +120,7 @@ async function openPage(
   const answer = await options.openPage?.(question, takenBack.signal).catch((): Answer => ({ action: 'cancel' }))
   pages.delete(id)
   if (takenBack.signal.aborted) return
-  // The call has ended meanwhile, so the answer is not needed any more.
+  // The call has ended meanwhile, and the answer is no longer needed.
   await post('call/answer', JSON.stringify({ id, answer: answer ?? { action: 'decline' } }), options).catch(() => {})
 }
 
@@ -157,7 +157,7 @@ async function refusal(response: IncomingMessage, failures: Failures): Promise<A
   }
 }
 
-/** No answer we give is near this; a peer that sends more must not be able to exhaust our memory. */
+/** No answer of ours is near this; another server must not be able to exhaust our memory. */
 const MAX_LINE_BYTES = 64 * 1024 * 1024
 
 const NEWLINE = 0x0a
@@ -175,7 +175,7 @@ async function* readLines(response: IncomingMessage, limit: number): AsyncGenera
     }
     line.add(chunk.subarray(start))
   }
-  // A last line without its newline was cut off, so it is not handed out.
+  // A last line without its newline was cut off, and is dropped.
 }
 
 /** The whole body, at most `limit` bytes. */
@@ -185,7 +185,6 @@ async function readText(response: IncomingMessage, limit: number): Promise<strin
   return body.text()
 }
 
-/** Without an encoding there is nothing but bytes. */
 function chunksOf(response: IncomingMessage): AsyncIterable<Buffer> {
   return response
 }
@@ -213,17 +212,17 @@ function createGatherer(limit: number): Gatherer {
   }
 }
 
-/** The ways in which asking another process can fail, each as the error that says what to do next. */
+/** The errors of a request to another process, each with the next step. */
 interface Failures {
-  /** There was no answer: nothing was sent, or the outcome is unknown. */
+  /** No answer: nothing was sent, or the outcome is unknown. */
   fromSending(error: unknown): AppError
   /** Reading the answer failed. */
   fromStream(error: unknown): AppError
   /** The answer ended before its last line. */
   cut(cause?: unknown): AppError
-  /** The answer does not have the shape it must have. */
+  /** The answer does not match its schema. */
   notUnderstood(cause: unknown): AppError
-  /** What answers is not one of us. */
+  /** The server is not a Quartermaster. */
   stranger(cause: unknown): AppError
 }
 
@@ -262,7 +261,7 @@ function createFailures({ operation, url, signal }: FailureContext): Failures {
   }
 }
 
-/** Operations whose effect may have happened although no answer came; all others can simply be asked again. */
+/** Operations that may have had an effect although no answer came; all others can simply be repeated. */
 const NOT_REPEATABLE: ReadonlySet<ControlOperation> = new Set(['call'])
 
 function outcomeUnknown(operation: ControlOperation, url: string, cause: unknown): AppError {
@@ -282,12 +281,12 @@ function wasNeverSent(error: unknown): boolean {
 type Key = string | number | symbol
 type Unrecognised = z.core.$ZodIssueUnrecognizedKeys
 
-/** Strict objects can stand in strict objects; each round removes one layer. */
+/** Strict objects can be nested; each round handles one level. */
 const MAX_ROUNDS = 16
 
 /**
- * Parses what another version of us sent. Fields that a strict schema does not know are left out instead of refused,
- * because an `up` that is newer than the command line is no mistake. `value` is changed in place.
+ * Parses an answer of another version. Fields that a strict schema does not know are removed instead of refused, because the `up`
+ * may be newer than the command line. Changes `value` in place.
  */
 function parseLeniently(schema: z.ZodType, value: unknown): z.ZodSafeParseResult<unknown> {
   let parsed = schema.safeParse(value)

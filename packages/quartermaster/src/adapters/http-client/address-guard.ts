@@ -1,7 +1,7 @@
 import { lookup as resolveName } from 'node:dns'
 import { BlockList, isIP, type LookupFunction } from 'node:net'
 
-/** An address that no configuration named and that leads inside. A `TypeError`, as every failure of a fetch is. */
+/** A private address that no configuration names. A `TypeError`, as every failure of a fetch is. */
 export class AddressRefused extends TypeError {
   readonly host: string
 
@@ -16,13 +16,13 @@ export class AddressRefused extends TypeError {
 export type Resolve = (host: string) => Promise<readonly Address[]>
 
 /**
- * A lookup that finds no address that leads inside. It is the one the connection is made with, so a name cannot mean one
- * address when it is checked and another when it is used.
+ * A lookup that refuses private addresses. The connection itself uses it, so a name cannot mean one address when it is checked and
+ * another when it is used.
  */
 export function guardedLookup(resolve: Resolve = resolveAll): LookupFunction {
   return async (host, options, callback) => {
     try {
-      const addresses = await outside(host, resolve)
+      const addresses = await publicAddresses(host, resolve)
       if (options.all) callback(null, addresses)
       else callback(null, addresses[0].address, addresses[0].family)
     } catch (error) {
@@ -33,25 +33,25 @@ export function guardedLookup(resolve: Resolve = resolveAll): LookupFunction {
 
 type Address = { readonly address: string; readonly family: number }
 
-/** One that leads inside spoils the rest: which of them is taken is not ours to choose. */
-async function outside(host: string, resolve: Resolve): Promise<[Address, ...Address[]]> {
+/** One private address is enough to refuse a name, because we do not choose which address is used. */
+async function publicAddresses(host: string, resolve: Resolve): Promise<[Address, ...Address[]]> {
   const [first, ...others] = await resolve(host)
   if (!first || [first, ...others].some(({ address }) => leadsInside(address))) throw new AddressRefused(host)
   return [first, ...others]
 }
 
-/** Throws `AddressRefused` for an address that is written out: nothing looks those up. */
+/** Throws `AddressRefused` for a literal private address, which no lookup would check. */
 export function refuseInside(host: string): void {
   const address = host.replace(/^\[|\]$/g, '')
   if (isIP(address) && leadsInside(address)) throw new AddressRefused(host)
 }
 
-/** Whether a URL's host is this machine by its name. */
+/** Whether the host of a URL is a name of this machine. */
 export function isLoopback(host: string): boolean {
   return /^(localhost|.+\.localhost|127(\.\d{1,3}){3}|\[::1\])$/i.test(host)
 }
 
-/** Whether an address is no public one. What is no address counts as leading inside. */
+/** Whether an address is not public. Text that is no address counts as not public. */
 export function leadsInside(address: string): boolean {
   const plain = address.replace(/%.*$/, '')
   const family = isIP(plain)
@@ -77,7 +77,7 @@ const INSIDE_V4 = [
   '203.0.113.0/24',
   '224.0.0.0/4',
   '240.0.0.0/4',
-  // Azure's, which is in no private range.
+  // The metadata service of Azure, which is in no private range.
   '168.63.129.16/32',
 ]
 const INSIDE_V6 = [
@@ -95,7 +95,7 @@ const INSIDE_V6 = [
   'ff00::/8',
 ]
 
-// A list for each family: an IPv4 address also matches what is said about its form in IPv6.
+// A list for each family, because an IPv4 address also matches the ranges of its IPv6 form.
 const INSIDE = { ipv4: blockList(INSIDE_V4, 'ipv4'), ipv6: blockList(INSIDE_V6, 'ipv6') }
 
 function blockList(ranges: readonly string[], family: 'ipv4' | 'ipv6'): BlockList {

@@ -1,15 +1,14 @@
 import { BodyTooLong } from './http-answer.ts'
 
 export interface ServerEvent {
-  /** Absent when the event says none: what is kept stays. */
+  /** Absent when the event has none: the last id stays. */
   readonly id?: string | undefined
-  /** `message` unless it says otherwise. */
+  /** `message` by default. */
   readonly type: string
   readonly data: string
 }
 
 export interface EventParserOptions {
-  /** The most that one event may be. */
   readonly maxBytes: number
   onEvent(event: ServerEvent): void
   /** How long to wait before the stream is opened again, in milliseconds. */
@@ -20,7 +19,7 @@ const NEWLINE = 0x0a
 const RETURN = 0x0d
 const BYTE_ORDER_MARK = '\u{FEFF}'
 
-/** Takes a stream of events apart, as HTML's "Server-sent events" has them. Throws `BodyTooLong` on an event too long. */
+/** Parses Server-Sent Events as the HTML standard defines them. Throws `BodyTooLong` for an event over `maxBytes`. */
 export function createEventParser({ maxBytes, onEvent, onRetry }: EventParserOptions): (chunk: Buffer) => void {
   let begun: Buffer[] = []
   let begunBytes = 0
@@ -29,7 +28,7 @@ export function createEventParser({ maxBytes, onEvent, onRetry }: EventParserOpt
   let id: string | undefined
   let type = 'message'
   let isBegun = false
-  /** Whether the last line ended with a carriage return that may be half of its end. */
+  /** Whether the last chunk ended with a carriage return, so that a line feed may follow. */
   let isHalfEnded = false
 
   function field(name: string, value: string): void {
@@ -42,7 +41,7 @@ export function createEventParser({ maxBytes, onEvent, onRetry }: EventParserOpt
   }
 
   function dispatch(): void {
-    // An id without data is there to be resumed from.
+    // An id without data is a position to resume from.
     if (data.length > 0 || id !== undefined) onEvent({ id, type, data: data.join('\n') })
     data = []
     id = undefined
@@ -86,7 +85,7 @@ export function createEventParser({ maxBytes, onEvent, onRetry }: EventParserOpt
   }
 }
 
-/** Where lines end: at a line feed or a carriage return. What there is none of is looked for only once. */
+/** Finds line feeds and carriage returns. A kind that is not in the chunk is searched for only once. */
 function createLineEnds(chunk: Buffer): { next(from: number): number } {
   let newline = chunk.indexOf(NEWLINE)
   let carriageReturn = chunk.indexOf(RETURN)

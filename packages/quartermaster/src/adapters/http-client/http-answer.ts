@@ -2,22 +2,22 @@ import * as zlib from 'node:zlib'
 import type { CancelSignal, Clock } from '../../core/kernel/index.ts'
 import { excerptOf } from '../../core/upstreams/index.ts'
 
-/** What is shown of a server's words. */
+/** The length of a server's text that is shown. */
 export const MOST_SAID = 300
 
-/** Why there is no answer. A model may read the reason; what was said may be the words of a stranger, and is for people alone. */
+/** Why there is no answer. A model may read the reason; `said` may be text of the server, and is for people alone. */
 export interface Reason {
-  /** A part of a sentence of ours. */
+  /** A part of a sentence, in our own words. */
   readonly reason: string
   readonly said?: string | undefined
 }
 
-/** Something that we found out ourselves. Its message is in our words. */
+/** A failure that we detect ourselves. Its message is in our own words. */
 export class OwnReason extends Error {}
 
 /**
- * Why an exchange failed, as a part of a sentence. A model may read it, so what the machinery says is kept apart: it may
- * quote the server, as it does the names in a certificate.
+ * Why an exchange failed, as a part of a sentence. A model may read it, so messages of Node are kept separate: they may quote the
+ * server, as they do the names in a certificate.
  */
 export function reasonOf(cause: unknown): Reason {
   if (cause instanceof OwnReason) return { reason: cause.message }
@@ -66,13 +66,13 @@ export interface HttpRequest {
   readonly headers: Readonly<Record<string, string>>
   readonly body?: string | undefined
   readonly signal: CancelSignal
-  /** How long the first line of the answer may take once the request is out; for ever when absent. */
+  /** The time limit for the first line of the answer after the request was sent. */
   readonly answerMs?: number | undefined
-  /** There is a connection, and the request goes out: from here on the server may see it. */
+  /** There is a connection, and the request is about to be written: from here on the server may see it. */
   onOut?: (() => void) | undefined
 }
 
-/** An answer whose body is not yet read. The caller reads or destroys that. */
+/** An answer whose body is not read yet. The caller must read or destroy it. */
 export interface HttpAnswer {
   readonly status: number
   /** By their names in lower case; a header that occurs several times is a list. */
@@ -83,17 +83,17 @@ export interface HttpAnswer {
 
 export type HttpHeaders = Readonly<Record<string, string | string[] | undefined>>
 
-/** The bytes of an answer, handed over as they come. */
+/** The bytes of an answer, passed on as they come. */
 export interface HttpBody {
-  /** Once. What is there already is handed over before it returns. */
+  /** Can be called once. Bytes that have come already are passed on before it returns. */
   read(reader: BodyReader): void
   pause(): void
   resume(): void
-  /** Ends the exchange, if it has not ended. The reader hears no more of it. */
+  /** Ends the exchange, if it has not ended. The reader is not called again. */
   destroy(): void
 }
 
-/** Hears the end or the failure, and nothing after it. */
+/** Called until the end or the failure. */
 export interface BodyReader {
   onData(chunk: Buffer): void
   onEnd(): void
@@ -104,21 +104,24 @@ export function isGood({ status }: HttpAnswer): boolean {
   return status >= 200 && status < 300
 }
 
-/** A header's value; what occurs several times is a list with commas (RFC 9110 §5.3). */
+/** A header's value; several headers of one name become a list with commas (RFC 9110 §5.3). */
 export function headerOf({ headers }: HttpAnswer, name: string): string | undefined {
   const value = headers[name]
   return typeof value === 'object' ? value.join(', ') : value
 }
 
-/** There is no answer. A `TypeError`, as every failure of a fetch is. */
+/** A request without an answer. A `TypeError`, as every failure of a fetch is. */
 export class HttpFailure extends TypeError {
-  /** `no`: the server cannot have seen the whole request. */
+  /** `no`: the server cannot have received the whole request. */
   readonly wasSent: 'no' | 'maybe'
-  /** The machine is there and says that no server is. Other failures may be of this request alone. */
+  /** No server listens. Other failures may concern only this request. */
   readonly isConnectionRefused: boolean
-  /** What may be the words of a stranger, for people alone. */
+  /** May be text of the server, and is for people alone. */
   readonly said: string | undefined
-  constructor(message: string, { wasSent, said, cause }: HttpFailureFacts) {
+  constructor(
+    message: string,
+    { wasSent, said, cause }: { wasSent: 'no' | 'maybe'; said?: string | undefined; cause: unknown },
+  ) {
     super(message, { cause })
     this.name = 'HttpFailure'
     this.wasSent = wasSent
@@ -127,18 +130,12 @@ export class HttpFailure extends TypeError {
   }
 }
 
-interface HttpFailureFacts {
-  readonly wasSent: 'no' | 'maybe'
-  readonly said?: string | undefined
-  readonly cause: unknown
-}
-
-/** How long an answer may go on behind what there is to know of it. */
+/** The time limit for the rest of an answer that is not needed. */
 export const TAIL_MS = 1_000
 
-/** A body that is longer than it may be. */
+/** A body over its limit. */
 export class BodyTooLong extends OwnReason {
-  /** As much of it as may be. */
+  /** The bytes up to the limit. */
   readonly head: Buffer
 
   constructor(maxBytes: number, head: Buffer = Buffer.alloc(0)) {
@@ -148,12 +145,12 @@ export class BodyTooLong extends OwnReason {
   }
 }
 
-/** The text of a body. Whatever its headers say, no more than the limit is ever held; beyond it the body is destroyed. */
+/** The text of a body. Beyond the limit the body is destroyed, whatever its headers say. */
 export function readText(body: HttpBody, maxBytes: number): Promise<string> {
   return readBytes(body, maxBytes).then(String)
 }
 
-/** The same, at once where all of it has come already: most short answers are there as soon as their head is looked at. */
+/** The same, synchronously where the whole body has come already, as with most short answers. */
 export function takeText(body: HttpBody, maxBytes: number): string | Promise<string> {
   const state: { whole?: Buffer; failure?: Promise<never>; later?: Gathering } = {}
   gather(body, maxBytes, {
@@ -201,8 +198,11 @@ function joined(parts: readonly Buffer[]): Buffer {
   return first && parts.length === 1 ? first : Buffer.concat(parts)
 }
 
-/** The text of a body that has little to say, and a second to say it in. */
-export async function readShortText(body: HttpBody, { clock, maxBytes }: ShortText): Promise<string> {
+/** The text of a short body, within a second. */
+export async function readShortText(
+  body: HttpBody,
+  { clock, maxBytes }: { readonly clock: Clock; readonly maxBytes: number },
+): Promise<string> {
   let cancel = () => {}
   const late = new Promise<never>((_, reject) => {
     cancel = clock.after(TAIL_MS, () => {
@@ -217,15 +217,7 @@ export async function readShortText(body: HttpBody, { clock, maxBytes }: ShortTe
   }
 }
 
-interface ShortText {
-  readonly clock: Clock
-  readonly maxBytes: number
-}
-
-/**
- * Releases a body that is not read. A short one is read to its end, so that the connection can be used again; one that does
- * not end would hold its connection for ever.
- */
+/** Discards a body. A short one is read to its end, so that the connection can be used again; others are destroyed. */
 export type Discard = (body: HttpBody) => void
 
 export function createDiscard(clock: Clock): Discard {
@@ -235,17 +227,17 @@ export function createDiscard(clock: Clock): Discard {
     held++
     void readShortText(body, { clock, maxBytes: DISCARDED_BYTES })
       .catch(() => {
-        // It is not wanted.
+        // Nothing needs the body.
       })
       .finally(() => held--)
   }
 }
 
 const DISCARDED_BYTES = 16 * 1024
-/** A server of which so many have not ended yet is not worth the wait. */
+/** With so many unfinished bodies, further ones are destroyed. */
 export const MOST_HELD = 16
 
-/** A body without its compression. No server is asked for one; some compress all the same. An unknown one is left. */
+/** Decompresses a body. We ask no server for compression, but some use it all the same. An unknown one stays. */
 export function decoded(body: HttpBody, encoding: string | string[] | undefined): HttpBody {
   const steps = decodersFor(encoding)
   return steps ? steps.reduce((inner, open) => through(open, inner), body) : body
@@ -256,24 +248,23 @@ export function isUndecoded(encoding: string | string[] | undefined): boolean {
   return decodersFor(encoding) === undefined
 }
 
-/** No well-behaved server nests them deeper. */
+/** No well-behaved server nests codings deeper. */
 const MOST_CODINGS = 3
 
-/** What is to be undone, one after the other; nothing where one is not known. */
+/** The decoders in order; nothing where one is not known. */
 function decodersFor(encoding: string | string[] | undefined): (() => Decoder)[] | undefined {
   if (encoding === undefined) return []
   const codings = String(encoding)
     .split(',')
     .map(coding => coding.trim().toLowerCase())
     .filter(coding => coding !== '' && coding !== 'identity')
-  // The last was put on last (RFC 9110 §8.4).
+  // The last coding was applied last (RFC 9110 §8.4).
   const steps = codings.toReversed().flatMap(coding => DECODERS.get(coding) ?? [])
   return codings.length > MOST_CODINGS || steps.length < codings.length ? undefined : steps
 }
 
 type Decoder = zlib.Gunzip | zlib.BrotliDecompress
 
-/** By the server's own word, which may be any. */
 const DECODERS: ReadonlyMap<string, () => Decoder> = new Map<string, () => Decoder>([
   ['gzip', () => zlib.createGunzip({ flush: zlib.constants.Z_SYNC_FLUSH })],
   ['x-gzip', () => zlib.createGunzip({ flush: zlib.constants.Z_SYNC_FLUSH })],
@@ -282,7 +273,7 @@ const DECODERS: ReadonlyMap<string, () => Decoder> = new Map<string, () => Decod
 ])
 
 function through(open: () => Decoder, body: HttpBody): HttpBody {
-  // With the first byte: many answers have none, and those are no compressed ones.
+  // Made with the first byte, because an empty body is no valid compressed one.
   let decoder: Decoder | undefined
   function begin({ onData, onEnd, onFail }: BodyReader): Decoder {
     const made = open()
@@ -316,29 +307,23 @@ function through(open: () => Decoder, body: HttpBody): HttpBody {
   }
 }
 
-/** What holds back the connection that a body comes over. */
-interface Flow {
-  pause(): void
-  resume(): void
-}
-
-/** A body that keeps what comes until it is read. */
+/** A body that buffers bytes until it is read. */
 export interface HeldBody extends HttpBody {
   take(chunk: Buffer): void
   finish(): void
   fail(cause: Error): void
 }
 
-/** What may wait for a reader; a short answer is complete before a reader can have asked for it. */
+/** The buffer before the connection is paused; a short answer is complete before its reader starts. */
 const HELD_BYTES = 64 * 1024
 
-export function createHeldBody(flow: Flow, giveUp: () => void): HeldBody {
+export function createHeldBody(flow: { pause(): void; resume(): void }, cancelRequest: () => void): HeldBody {
   let held: Buffer[] = []
   let heldBytes = 0
   let reader: BodyReader | undefined
   let isPaused = false
   let isFlowing = true
-  let tellEnd: ((reader: BodyReader) => void) | undefined
+  let notifyEnd: ((reader: BodyReader) => void) | undefined
 
   const isRead = () => reader !== undefined && !isPaused
 
@@ -350,7 +335,7 @@ export function createHeldBody(flow: Flow, giveUp: () => void): HeldBody {
     flow.pause()
   }
 
-  /** Hands over what was held, as far as the reader lets us. */
+  /** Passes buffered bytes on until the reader pauses. */
   function release(): void {
     while (isRead()) {
       const chunk = held.shift()
@@ -359,19 +344,19 @@ export function createHeldBody(flow: Flow, giveUp: () => void): HeldBody {
       reader?.onData(chunk)
     }
     if (!isRead()) return
-    if (tellEnd) end(tellEnd)
+    if (notifyEnd) end(notifyEnd)
     else if (!isFlowing) {
       isFlowing = true
       flow.resume()
     }
   }
 
-  function end(tell: (reader: BodyReader) => void): void {
-    tellEnd = tell
+  function end(notify: (reader: BodyReader) => void): void {
+    notifyEnd = notify
     if (!reader || isPaused || held.length > 0) return
     const last = reader
     reader = undefined
-    tell(last)
+    notify(last)
   }
 
   return {
@@ -387,7 +372,7 @@ export function createHeldBody(flow: Flow, giveUp: () => void): HeldBody {
     },
     pause() {
       isPaused = true
-      if (!isFlowing || tellEnd) return
+      if (!isFlowing || notifyEnd) return
       isFlowing = false
       flow.pause()
     },
@@ -398,7 +383,7 @@ export function createHeldBody(flow: Flow, giveUp: () => void): HeldBody {
     destroy() {
       reader = undefined
       held = []
-      if (!tellEnd) giveUp()
+      if (!notifyEnd) cancelRequest()
     },
   }
 }

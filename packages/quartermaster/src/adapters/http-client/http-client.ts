@@ -14,7 +14,7 @@ import {
   reasonOf,
 } from './http-answer.ts'
 
-/** Sends requests. Rejects with an `HttpFailure`. */
+/** Sends requests; rejects with an `HttpFailure`. */
 export interface HttpClient {
   send(request: HttpRequest): Promise<HttpAnswer>
   /** Closes all its connections. */
@@ -23,13 +23,13 @@ export interface HttpClient {
 
 export interface HttpClientOptions {
   readonly clock: Clock
-  /** How long a connection may take to be there, TLS included. */
+  /** The time limit for a connection, TLS included. */
   readonly connectMs?: number | undefined
-  /** How names become addresses; as Node does it when absent. */
+  /** Node's own lookup when absent. */
   readonly lookup?: LookupFunction | undefined
-  /** Whether the proxy is used that Node is told to use. */
+  /** Whether to use the proxy that the environment configures for Node. */
   readonly useProxy?: boolean | undefined
-  /** The other side ended a connection, with a request under way or without. */
+  /** The server ended a connection, idle or not. */
   onBroken?(): void
 }
 
@@ -42,7 +42,7 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
   return {
     send: request =>
       new Promise((resolve, reject) => {
-        if (request.signal.aborted) return reject(failureOf(new OwnReason(GIVEN_UP), request.url, 'no'))
+        if (request.signal.aborted) return reject(failureOf(new OwnReason(CANCELLED), request.url, 'no'))
         dispatcher ??= openDispatcher({ connectMs, lookup, useProxy, onBroken })
         const { url, method, headers, body } = request
         const exchange = createExchange(request, { clock, resolve, reject })
@@ -50,27 +50,19 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
         exchange.waitForConnection(connectMs)
       }),
     close() {
-      // What is still under way is told by its own request.
+      // Requests under way fail on their own.
       dispatcher?.destroy().catch(() => {})
     },
   }
 }
 
-interface ExchangeDeps {
-  readonly clock: Clock
-  resolve(answer: HttpAnswer): void
-  reject(error: HttpFailure): void
-}
+const CANCELLED = 'it was cancelled'
 
-interface Exchange extends DispatchHandler {
-  /** From now on a connection may take so long, unless there was one. */
-  waitForConnection(ms: number): void
-}
-
-const GIVEN_UP = 'it was cancelled'
-
-/** One request: how far it gets, and what ends it. */
-function createExchange({ url, signal, answerMs, onOut }: HttpRequest, deps: ExchangeDeps): Exchange {
+/** Handles the events of one request. */
+function createExchange(
+  { url, signal, answerMs, onOut }: HttpRequest,
+  deps: { readonly clock: Clock; resolve(answer: HttpAnswer): void; reject(error: HttpFailure): void },
+): DispatchHandler & { waitForConnection(ms: number): void } {
   const { clock, resolve, reject } = deps
   let controller: Controller | undefined
   let body: HeldBody | undefined
@@ -80,14 +72,14 @@ function createExchange({ url, signal, answerMs, onOut }: HttpRequest, deps: Exc
   function leave(): void {
     isOver = true
     cancel?.()
-    signal.removeEventListener('abort', giveUp)
+    signal.removeEventListener('abort', cancelRequest)
   }
 
   function fail(cause: Error): void {
     if (isOver) return
     leave()
     if (body) body.fail(cause)
-    // With a connection comes the request: it is written in one go.
+    // The request is written at once when there is a connection.
     else reject(failureOf(cause, url, controller ? 'maybe' : 'no'))
   }
 
@@ -97,8 +89,8 @@ function createExchange({ url, signal, answerMs, onOut }: HttpRequest, deps: Exc
     controller?.abort(cause)
   }
 
-  const giveUp = () => end(GIVEN_UP)
-  signal.addEventListener('abort', giveUp)
+  const cancelRequest = () => end(CANCELLED)
+  signal.addEventListener('abort', cancelRequest)
 
   return {
     waitForConnection(ms) {
@@ -107,17 +99,17 @@ function createExchange({ url, signal, answerMs, onOut }: HttpRequest, deps: Exc
     },
     onRequestStart(started) {
       cancel?.()
-      // No caller waits for it any more, and nothing of it was sent.
-      if (isOver) return started.abort(new OwnReason(GIVEN_UP))
+      // The caller has cancelled, and nothing was sent.
+      if (isOver) return started.abort(new OwnReason(CANCELLED))
       controller = started
       onOut?.()
       if (answerMs !== undefined) cancel = clock.after(answerMs, () => end(`no answer within ${answerMs} ms`))
     },
     onResponseStart(started, status, headers) {
-      // Hints, or that there is something to come (RFC 9110 §15.2). The answer comes after them.
+      // Informational responses precede the answer (RFC 9110 §15.2).
       if (status < 200) return
       cancel?.()
-      body = createHeldBody(started, giveUp)
+      body = createHeldBody(started, cancelRequest)
       resolve({ status, headers, body: decoded(body, headers['content-encoding']) })
     },
     onResponseData: (_, chunk) => body?.take(chunk),
@@ -134,11 +126,11 @@ function failureOf(cause: Error, { host }: URL, wasSent: 'no' | 'maybe'): HttpFa
   return new HttpFailure(`${host} cannot be reached: ${reason}.`, { wasSent, said, cause })
 }
 
-/** The little of undici that we use. */
+/** The part of undici that we use. */
 interface Dispatcher {
   dispatch(request: DispatchRequest, handler: DispatchHandler): boolean
   destroy(): Promise<void>
-  /** One that goes by proxies keeps this to itself. */
+  /** Not emitted with a proxy. */
   on(event: 'disconnect', listener: (origin: unknown, targets: unknown, cause: Error & { code?: string }) => void): void
 }
 
@@ -157,7 +149,7 @@ interface Controller {
 }
 
 interface DispatchHandler {
-  /** There is a connection, and the request is written next. */
+  /** There is a connection, and the request is about to be written. */
   onRequestStart(controller: Controller): void
   onResponseStart(controller: Controller, status: number, headers: HttpHeaders): void
   onResponseData(controller: Controller, chunk: Buffer): void
@@ -165,27 +157,25 @@ interface DispatchHandler {
   onResponseError(controller: Controller | undefined, cause: Error): void
 }
 
-interface DispatcherOptions {
-  readonly connectMs: number
-  readonly lookup?: LookupFunction | undefined
-  readonly useProxy?: boolean | undefined
-  onBroken?: (() => void) | undefined
-}
-
 /**
- * Under the five seconds after which many servers close an idle connection, so that no request meets that end on its way
- * and leaves in doubt whether it was carried out.
+ * Below the five seconds after which many servers close an idle connection: a request sent at that moment would fail without an
+ * answer, and it would be unknown whether it was executed.
  */
 const IDLE_MS = 4_000
 
-/** Opens what requests are sent with. It is loaded here and not before: most projects never need it. */
-function openDispatcher({ connectMs, lookup, useProxy = false, onBroken }: DispatcherOptions): Dispatcher {
+type ConnectionOptions = Omit<HttpClientOptions, 'clock' | 'connectMs' | 'onBroken'> & {
+  readonly connectMs: number
+  readonly onBroken: HttpClientOptions['onBroken']
+}
+
+/** Loads undici, which most projects never need. */
+function openDispatcher({ connectMs, lookup, useProxy = false, onBroken }: ConnectionOptions): Dispatcher {
   const options = {
     connect: { timeout: connectMs, ...(lookup ? { lookup } : {}) },
     keepAliveTimeout: IDLE_MS,
-    // What a server says about it may make the time shorter, never longer.
+    // A server can only shorten it.
     keepAliveMaxTimeout: IDLE_MS,
-    // Calls may take as long as they like, and streams be silent; callers have limits of their own.
+    // Calls may take long and streams may be silent; callers have limits of their own.
     headersTimeout: 0,
     bodyTimeout: 0,
   }
@@ -195,27 +185,27 @@ function openDispatcher({ connectMs, lookup, useProxy = false, onBroken }: Dispa
   return dispatcher
 }
 
-/** Not when we end it ourselves. */
+/** Codes of connections that the server ended. */
 const BROKEN: ReadonlySet<string> = new Set(['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE'])
 
 type DispatcherClass = new (options: object) => Dispatcher
 
 const load = createRequire(import.meta.url)
 
-/** By its file: the package as a whole brings a fetch, sockets and caches, and takes three times as long to load. */
+/** Loads one file, because the whole package takes three times as long. */
 function loadAgent(): DispatcherClass {
   return load('undici/lib/dispatcher/agent.js') as DispatcherClass
 }
 
-/** This one works only when the whole is loaded. */
+/** The proxy agent works only with the whole package. */
 function loadProxyAgent(): DispatcherClass {
   return (load('undici') as { EnvHttpProxyAgent: DispatcherClass }).EnvHttpProxyAgent
 }
 
-/** Throws for an address that a person's credentials must not go to, nor a browser be sent to. */
+/** Throws for an address to which credentials must not be sent, and no browser redirected. */
 export function refuseUnsafe(url: URL, { home, isNamed }: { home: URL; isNamed(url: URL): boolean }): void {
   if (url.protocol === 'https:') return
-  // What is on the way to the server itself is as safe as the server.
+  // The origin of the server itself is as safe as the server.
   const isKnown = url.origin === home.origin || (isNamed(url) && isLoopback(url.hostname))
   if (url.protocol === 'http:' && isKnown) return
   throw new TypeError(
@@ -223,7 +213,7 @@ export function refuseUnsafe(url: URL, { home, isNamed }: { home: URL; isNamed(u
   )
 }
 
-/** Whether the configuration names an address. A name of this machine means the machine. */
+/** Whether the configuration names a host. One name of this machine stands for all of them. */
 export function namedHosts(home: URL, hosts: readonly string[]): (url: URL) => boolean {
   const named = new Set([home.hostname, ...hosts.map(host => host.toLowerCase())])
   if (isLoopback(home.hostname)) for (const name of ['localhost', '127.0.0.1', '[::1]']) named.add(name)

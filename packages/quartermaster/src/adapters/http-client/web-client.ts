@@ -11,13 +11,12 @@ export interface ClosableWebClient extends WebService {
 
 export interface WebClientOptions {
   readonly clock: Clock
-  /** How names become addresses. */
   readonly resolve?: Resolve | undefined
 }
 
 /**
- * Requests to hosts that the owner has named, and to public addresses. What is named and what is not never share a connection:
- * one that was opened for the first may lead inside. Through a proxy only the first go, because it looks up names itself.
+ * Requests to hosts that the owner has named, and to public addresses. The two never share a connection, because one to a named
+ * host may lead to a private address. Only requests to named hosts use a proxy, because a proxy looks up names itself.
  */
 export function createWebClient({ clock, resolve }: WebClientOptions): ClosableWebClient {
   const free = createHttpClient({ clock, useProxy: true })
@@ -60,27 +59,22 @@ async function exchange(client: HttpClient, request: WebRequest, clock: Clock): 
 
 const NOTHING = new Uint8Array()
 
-/** What cannot be read would pass for what the server said. Some servers name what they did not do: that is a text all the same. */
+/** Some servers name a compression and send plain text, so UTF-8 is readable in any case. */
 function isReadable({ headers }: HttpAnswer, bytes: Uint8Array): boolean {
   return !isUndecoded(headers['content-encoding']) || isUtf8(bytes)
 }
 
 function toAnswer(answer: HttpAnswer, body: Uint8Array): Omit<WebAnswer, 'receivedAt'> {
-  const names = Object.keys(answer.headers)
-  return {
-    status: answer.status,
-    headers: Object.fromEntries(names.map(name => [name, headerOf(answer, name) ?? ''])),
-    body,
-  }
+  const headers = Object.keys(answer.headers).map(name => [name, headerOf(answer, name) ?? ''])
+  return { status: answer.status, headers: Object.fromEntries(headers), body }
 }
 
 function outcomeOf(error: unknown): WebOutcome {
   const cause = error instanceof HttpFailure ? error.cause : error
-  if (cause instanceof AddressRefused) return { kind: 'refused', reason: insideText(cause.host) }
+  if (cause instanceof AddressRefused) {
+    const reason = `"${cause.host}" leads to an address inside this machine or network, and the declaration does not name it under "privateHosts".`
+    return { kind: 'refused', reason }
+  }
   if (error instanceof HttpFailure) return { kind: 'failed', reason: error.message, wasSent: error.wasSent }
   throw error
-}
-
-function insideText(host: string): string {
-  return `"${host}" leads to an address inside this machine or network, and the declaration does not name it under "privateHosts".`
 }

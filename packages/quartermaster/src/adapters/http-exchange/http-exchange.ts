@@ -11,26 +11,26 @@ export interface ExchangeRequest {
   readonly method: 'POST' | 'GET' | 'DELETE'
   readonly url: string | URL
   readonly headers?: Readonly<Record<string, string>>
-  /** A text, or pieces that are sent as they come. What goes wrong with these is the cause of `Dropped`. */
+  /** A text, or pieces that are sent as they come. Their failure is the cause of `Dropped`. */
   readonly body?: string | AsyncIterable<Uint8Array>
   readonly signal?: AbortSignal | undefined
-  /** After so long without a sign it is given up. */
+  /** The request is cancelled when nothing comes for this long. */
   readonly silenceMs?: number
 }
 
 /**
- * Sends requests to an `up` and answers with what comes back, its body not yet read. Rejects with `Dropped`. Redirects are not
- * followed. By `fetch` the same would cost every command a quarter of a second: so long does Node take to load it.
+ * Sends requests to an `up`; the body of the answer is not read yet. Rejects with `Dropped`. Redirects are not followed. `fetch`
+ * would cost every command a quarter of a second, the time that Node takes to load it.
  */
 export interface HttpExchange {
   send(request: ExchangeRequest): Promise<IncomingMessage>
-  /** Closes the connections that wait for another use. */
+  /** Closes idle connections. */
   close(): void
 }
 
-/** The connection ended before there was an answer. */
+/** The connection ended without an answer. */
 export class Dropped extends Error {
-  /** Whether the whole request had left: only then can it have been carried out. */
+  /** Whether the whole request was sent: only then can it have been executed. */
   readonly wasSent: boolean
 
   constructor(cause: unknown, { wasSent }: { wasSent: boolean }) {
@@ -39,13 +39,10 @@ export class Dropped extends Error {
   }
 }
 
-/**
- * Under the five seconds after which the server closes an idle connection, so that no request meets that end on its way
- * and leaves in doubt whether it was carried out.
- */
+/** Shorter than the server keeps idle connections, so that no request is sent into a connection that is being closed. */
 const IDLE_MS = 2_000
 
-/** For many requests to one on this machine: they use each other's connections again. */
+/** For many requests to one server on this machine: connections are used again. */
 export function createHttpExchange(): HttpExchange {
   const agent = new Agent({ keepAlive: true, timeout: IDLE_MS })
   return {
@@ -54,9 +51,9 @@ export function createHttpExchange(): HttpExchange {
   }
 }
 
-/** Sends one request, over a connection that is made for it and ends with it. */
+/** Sends one request over a connection of its own. */
 export async function sendAlone(request: ExchangeRequest): Promise<IncomingMessage> {
-  // Few clients ask another machine.
+  // Loaded only for another machine, which is rare.
   const isSecure = new URL(request.url).protocol === 'https:'
   return exchanged(isSecure ? (await import('node:https')).request : requestPlain, request, false)
 }
@@ -66,27 +63,27 @@ function exchanged(
   { url, body, method, headers = {}, signal, silenceMs }: ExchangeRequest,
   agent: Agent | false,
 ): Promise<IncomingMessage> {
-  // Given here it also counts while there is no connection yet.
+  // As an option it also applies before there is a connection.
   const timeout = silenceMs === undefined ? {} : { timeout: silenceMs }
   const options: RequestOptions = { method, headers, agent, ...(signal ? { signal } : {}), ...timeout }
   return new Promise((resolve, reject) => {
     const request = open(url, options)
-    const left = departureOf(request, { isSecure: open !== requestPlain })
+    const isSent = trackSending(request, { isSecure: open !== requestPlain })
     request.once('response', resolve)
-    request.on('error', error => reject(new Dropped(error, { wasSent: left() && !isRefusal(error) })))
+    request.on('error', error => reject(new Dropped(error, { wasSent: isSent() && !isRefusal(error) })))
     if (silenceMs !== undefined)
       request.once('timeout', () => request.destroy(new Error(`Nothing came for ${silenceMs} ms.`)))
     if (typeof body !== 'object') return void request.end(body)
     pipeline(body, request).catch((error: unknown) => {
-      // A request that was cut before it had a connection says nothing of it.
+      // A request that ends before it has a connection emits no error.
       request.destroy()
       reject(new Dropped(error, { wasSent: false }))
     })
   })
 }
 
-/** Answers whether the whole request has left. Before a secure connection is agreed upon nothing has, though it was written. */
-function departureOf(request: ClientRequest, { isSecure }: { isSecure: boolean }): () => boolean {
+/** Answers whether the whole request was sent. Before the TLS handshake ends, written data has not been sent. */
+function trackSending(request: ClientRequest, { isSecure }: { isSecure: boolean }): () => boolean {
   let isWritten = false
   let isOpen = !isSecure
   request.once('finish', () => {

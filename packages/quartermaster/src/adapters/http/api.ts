@@ -30,9 +30,17 @@ import { EVENT_HEADERS, eventAnswer, writeAnswer } from './answers.ts'
 import { readUpload, sendDownload } from './attachment-wire.ts'
 import { methodNotAllowed, unsupportedMediaType } from './control-api.ts'
 import { type ErrorReporter, problemResponse } from './errors.ts'
-import { bearerIn, type HttpLimits, leaveWhenClosed, limitInFlight, requireAdmin } from './guard.ts'
+import { bearerIn, leaveWhenClosed, limitInFlight, requireAdmin } from './guard.ts'
 import { openApiDocument } from './openapi.ts'
-import { disconnectSignal, type HttpApp, type HttpEnv, isJson, percentDecoded, readJsonBody } from './request.ts'
+import {
+  disconnectSignal,
+  type HttpApp,
+  type HttpEnv,
+  type HttpLimits,
+  isJson,
+  percentDecoded,
+  readJsonBody,
+} from './request.ts'
 
 /** What the API needs: its service, the callers' identities and the limits. */
 export interface ApiAccess {

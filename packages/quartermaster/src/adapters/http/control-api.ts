@@ -14,9 +14,9 @@ import {
 import { didYouMean, fewIssues, traceFrom } from '../../core/kernel/index.ts'
 import { createOpenQuestions, ndjsonAnswer, type OpenQuestions } from './answers.ts'
 import { type ErrorReporter, problemResponse } from './errors.ts'
-import { bearerIn, type HttpLimits, limitInFlight, notAdmin } from './guard.ts'
+import { bearerIn, limitInFlight, notAdmin } from './guard.ts'
 import type { HttpApp, HttpEnv } from './request.ts'
-import { isJson, readJsonBody } from './request.ts'
+import { type HttpLimits, isJson, readJsonBody } from './request.ts'
 
 interface ControlApiOptions {
   isAdmin(token: string): boolean

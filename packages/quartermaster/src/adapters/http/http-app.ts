@@ -7,11 +7,11 @@ import { type PlainAnswer, writeAnswer } from './answers.ts'
 import { type ApiAccess, capabilitiesApi, createApi } from './api.ts'
 import { controlApi, methodNotAllowed, type Persons } from './control-api.ts'
 import { createErrorReporter, problemResponse } from './errors.ts'
-import { guard, HTTP_LIMITS, type HttpLimits, securityHeaders } from './guard.ts'
+import { guard, securityHeaders } from './guard.ts'
 import { type MetricsOptions, metricsRoute, observed, type ServedRequest, traced } from './metrics.ts'
 import { aiCatalogue, type DiscoveryOptions, serverCard } from './openapi.ts'
 import { pageResponse } from './page.ts'
-import { disconnectSignal, type HttpApp, type HttpEnv } from './request.ts'
+import { disconnectSignal, HTTP_LIMITS, type HttpApp, type HttpEnv, type HttpLimits } from './request.ts'
 
 export interface HttpAppOptions {
   control: Control

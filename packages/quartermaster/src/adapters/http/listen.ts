@@ -5,8 +5,7 @@ import { AppError } from '../../contracts/index.ts'
 import type { Log } from '../../core/kernel/index.ts'
 import { problemResponse } from './errors.ts'
 import type { FastPath } from './fast-path.ts'
-import { SERVER_LIMITS, type ServerLimits } from './guard.ts'
-import { closeWaiting, type HttpApp, limitBodyRate } from './request.ts'
+import { closeWaiting, type HttpApp, limitBodyRate, SERVER_LIMITS, type ServerLimits } from './request.ts'
 
 export interface ListenOptions {
   app: Pick<HttpApp, 'fetch'>

@@ -4,7 +4,6 @@ import type { HttpBindings } from '@hono/node-server'
 import type { Context, Hono } from 'hono'
 import { AppError } from '../../contracts/index.ts'
 import { type CancelSignal, createCancellation, parseBoundedJson, textOfBody } from '../../core/kernel/index.ts'
-import type { HttpLimits, ServerLimits } from './guard.ts'
 
 /** The JSON body of a request, read within the limits. */
 export async function readJsonBody(c: Context<HttpEnv>, limits: HttpLimits): Promise<unknown> {
@@ -112,6 +111,61 @@ function hasBody({ headers }: IncomingMessage): boolean {
 function cut(socket: Socket, { headersSent }: Pick<ServerResponse, 'headersSent'>): void {
   if (socket.writable && !headersSent) socket.write('HTTP/1.1 408 Request Timeout\r\nConnection: close\r\n\r\n')
   socket.destroy()
+}
+
+/** What a request to the application may cost. */
+export interface HttpLimits {
+  /** The largest request body. Control inputs are small; a call's arguments rarely pass a few kilobytes. */
+  readonly maxBodyBytes: number
+  /** How deep JSON may nest; real inputs stay under ten, and recursive code behind us must not run out of stack. */
+  readonly maxJsonDepth: number
+  /** How many values JSON may have: each costs many times its bytes once it is parsed. */
+  readonly maxJsonValues: number
+  /** Requests to the control API under way at once; a person and their scripts need a few. */
+  readonly maxInFlight: number
+  /** The interval of heartbeats in a streamed answer; clients time out after minutes of silence. */
+  readonly heartbeatMs: number
+  /** The same for Server-Sent Events, which proxies close after half a minute or more of silence. */
+  readonly pingMs: number
+}
+
+export const HTTP_LIMITS: HttpLimits = {
+  maxBodyBytes: 1024 * 1024,
+  maxJsonDepth: 64,
+  maxJsonValues: 100_000,
+  maxInFlight: 256,
+  heartbeatMs: 10_000,
+  pingMs: 15_000,
+}
+
+/** What a connection to the server may cost. */
+export interface ServerLimits {
+  /** Time to send the headers, also for a connection that sends nothing at all. */
+  readonly headersTimeoutMs: number
+  /** In each period of this length, the body of a request must arrive at the rate below. Answers have no limit. */
+  readonly requestTimeoutMs: number
+  /** Low enough for a large file on a slow line, high enough that holding a connection open costs the client something. */
+  readonly bodyBytesPerSecond: number
+  /** How long an idle connection is kept: longer than the 60 s after which clients and proxies close theirs. */
+  readonly keepAliveTimeoutMs: number
+  /** How long a client may read nothing while data waits for it in memory. */
+  readonly stalledReaderMs: number
+  readonly maxHeaderBytes: number
+  /** Browsers send about twenty. */
+  readonly maxHeaders: number
+  /** At the limit a new connection replaces the one that was idle longest, so that a flood does not use up file descriptors. */
+  readonly maxConnections: number
+}
+
+export const SERVER_LIMITS: ServerLimits = {
+  headersTimeoutMs: 10_000,
+  requestTimeoutMs: 30_000,
+  bodyBytesPerSecond: 8 * 1024,
+  keepAliveTimeoutMs: 65_000,
+  stalledReaderMs: 60_000,
+  maxHeaderBytes: 16 * 1024,
+  maxHeaders: 100,
+  maxConnections: 1_024,
 }
 
 /** Handlers get Node's own request and response. */

@@ -3,14 +3,13 @@ import { monitorEventLoopDelay } from 'node:perf_hooks'
 /** Label names with their values, in the order of the instrument's labels. */
 type LabelValues = readonly string[]
 
-/** One line of an exposition: what stands behind the metric's name, its labels, its value. */
+/** One line of an exposition: the suffix of the metric's name, its labels, its value. */
 export interface Sample {
   readonly suffix?: '_bucket' | '_sum' | '_count'
   readonly labels: readonly (readonly [name: string, value: string])[]
   readonly value: number
 }
 
-/** Something that is measured, ready to be read. */
 export interface Instrument {
   readonly name: string
   readonly help: string
@@ -25,7 +24,6 @@ interface Described {
   readonly labels?: readonly string[]
 }
 
-/** Counts upwards. */
 interface Counter extends Instrument {
   add(values?: LabelValues, amount?: number): void
 }
@@ -43,14 +41,14 @@ export function createCounter({ name, help, labels = [] }: Described): Counter {
       else counts.set(key, { values, count: amount })
     },
     *samples() {
-      // A counter that is not there until its first event hides that event from every rate.
+      // A counter that appears only with its first event would hide that event from every rate.
       if (labels.length === 0 && counts.size === 0) yield { labels: [], value: 0 }
       for (const { values, count } of counts.values()) yield { labels: pair(labels, values), value: count }
     },
   }
 }
 
-/** Reads the current value; for a counter, what another part has counted. */
+/** Reads the current value; for a counter, one that another part counts. */
 export function createReading(
   { name, help, labels = [] }: Described,
   read: () => number | Iterable<readonly [values: LabelValues, value: number]>,
@@ -109,14 +107,14 @@ export function createHistogram({
   }
 }
 
-/** No label has it in it, so that no two series share a key. */
+/** Occurs in no label, so that no two series share a key. */
 const SEPARATOR = '\u0000'
 
 function pair(labels: readonly string[], values: LabelValues): (readonly [string, string])[] {
   return labels.map((label, index) => [label, values[index] ?? ''])
 }
 
-/** Resolution of the event loop's delay. A finer one would wake an idle process more often than all the rest of it. */
+/** Resolution of the event loop's delay. A finer one would wake an idle process too often. */
 const RESOLUTION_MS = 50
 
 /** Costs of this process, under the names that dashboards for Node expect. */

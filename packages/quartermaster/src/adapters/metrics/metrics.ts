@@ -9,14 +9,14 @@ import {
   type Sample,
 } from './instruments.ts'
 
-/** Read only when scraped: the parts that know these figures count them anyway. */
+/** Figures that are read only when scraped, because other parts count them anyway. */
 export interface MetricsSources {
-  /** The capability a tool belongs to, if there is such a tool. */
+  /** The capability of a tool, if the tool exists. */
   capabilityOf(tool: string): string | undefined
   running(): number
-  /** Operations that wait, by what they wait for; nothing when that cannot be told soon. */
+  /** Waiting operations by what they wait for; nothing when that cannot be read soon. */
   waiting(): Promise<WaitingOperations | undefined>
-  /** A2A agents elsewhere, by whether they can be reached; nothing when that cannot be told soon. */
+  /** A2A agents elsewhere by whether they can be reached; nothing when that cannot be read soon. */
   externalPeers(): Promise<ExternalPeerCounts | undefined>
   front(): { sessions: number; streams: number; requests: number }
   generation(): number
@@ -35,7 +35,6 @@ interface ExternalPeerCounts {
   readonly unreached: number
 }
 
-/** What the store tells about itself. */
 export interface StoreReadings {
   readonly commits: number
   readonly refused: number
@@ -52,9 +51,8 @@ export interface MetricsDeps {
   readonly sources: MetricsSources
 }
 
-/** Everything that is measured. */
 export interface Metrics {
-  /** As Prometheus reads it. */
+  /** The text format of Prometheus. */
   text(): Promise<string>
   /** A request over HTTP was answered. */
   request(request: { route: string; method: string; status: number; durationMs: number }): void
@@ -100,7 +98,7 @@ function callInstruments(emitter: Emitter, { capabilityOf }: MetricsSources): In
     buckets: SECONDS,
   })
   emitter.on('call.settled', ({ tool, outcome, code, durationMs }) => {
-    // A caller may ask for anything, and whatever it invents must not become a label.
+    // A caller may name tools that do not exist, and these must not become labels.
     const capability = capabilityOf(tool) ?? 'none'
     total.add([capability, outcome, code === undefined || Object.hasOwn(ERRORS, code) ? (code ?? '') : 'other'])
     duration.observe([capability], durationMs / 1e3)
@@ -175,7 +173,7 @@ function stateInstruments({ running, front, generation, tools, dependencies }: M
   ]
 }
 
-/** Only the store knows them all, those of before the start included. */
+/** Read from the store, which also knows those from before the start. */
 function askedInstruments({ waiting, externalPeers }: MetricsSources) {
   const operations = { name: 'quartermaster_operations_waiting', help: 'Operations that wait, by what for.' }
   const peers = { name: 'quartermaster_external_peers', help: 'External peers, by whether they can be reached.' }
@@ -191,7 +189,7 @@ function createAsked(described: Parameters<typeof createReading>[0], ask: () => 
   return {
     instrument: createReading(described, read),
     async look() {
-      // A store that does not answer has metrics of its own. No number is better than an old one.
+      // A store that does not answer has metrics of its own, and no number is better than an old one.
       found = await ask().catch(() => undefined)
     },
   }

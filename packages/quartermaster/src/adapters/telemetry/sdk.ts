@@ -20,7 +20,6 @@ export async function loadSdk(protocol: 'http/protobuf' | 'http/json'): Promise<
   return { api, sdk, resources, OTLPTraceExporter }
 }
 
-/** What is used of them. */
 export interface Sdk {
   readonly api: typeof Api
   readonly sdk: typeof Trace
@@ -28,14 +27,13 @@ export interface Sdk {
   readonly OTLPTraceExporter: typeof JsonExporter | typeof ProtobufExporter
 }
 
-/** How to get them. */
 export function installCommand(protocol: 'http/protobuf' | 'http/json'): string {
   const exporter = `@opentelemetry/exporter-trace-otlp-${protocol === 'http/json' ? 'http' : 'proto'}@^0.223`
   const packages = ['api@^1.9', 'sdk-trace-base@^2', 'resources@^2'].map(name => `@opentelemetry/${name}`)
   return ['npm install', ...packages, exporter].join(' ')
 }
 
-/** Our port over a tracer of OpenTelemetry. */
+/** Our `Tracer` port over one of OpenTelemetry. */
 export function createTracer({ api }: Pick<Sdk, 'api'>, tracer: ReturnType<Sdk['api']['trace']['getTracer']>): Tracer {
   const kinds = { server: api.SpanKind.SERVER, internal: api.SpanKind.INTERNAL }
   return {

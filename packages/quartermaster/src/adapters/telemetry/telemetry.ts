@@ -6,19 +6,19 @@ export interface TelemetryDeps {
   readonly env: TelemetryEnvironment
   readonly version: string
   readonly log: Log
-  /** Gets the packages; those that are installed unless said. */
+  /** Loads the packages; the installed ones by default. */
   readonly load?: typeof loadSdk
 }
 
 /** Traces for a collector. */
 export interface Telemetry {
-  /** Nothing where the environment asks for no traces, or where they cannot be made. */
+  /** Absent where the environment does not enable traces, or where they cannot be set up. */
   readonly tracer: Tracer | undefined
-  /** Sends what is left. */
+  /** Sends the remaining spans. */
   close(): Promise<void>
 }
 
-/** Sets up OpenTelemetry as the environment says. What is wrong with it is logged; tools work without traces. */
+/** Sets up OpenTelemetry from the environment. Problems are logged; tools work without traces. */
 export async function openTelemetry({ env, version, log, load = loadSdk }: TelemetryDeps): Promise<Telemetry> {
   const wanted = configuredExport(env)
   if (!wanted) return NONE
@@ -41,7 +41,7 @@ function start(sdk: Sdk, { version, log }: { version: string; log: Log }): Telem
   const { defaultResource, detectResources, envDetector, resourceFromAttributes } = sdk.resources
   const exporter = reporting(new sdk.OTLPTraceExporter(), log)
   const provider = new sdk.sdk.BasicTracerProvider({
-    // Later ones win: who runs this may call it something else.
+    // Later values win, so the environment can set another name.
     resource: defaultResource()
       .merge(resourceFromAttributes({ 'service.name': 'quartermaster', 'service.version': version }))
       .merge(detectResources({ detectors: [envDetector] })),
@@ -53,14 +53,14 @@ function start(sdk: Sdk, { version, log }: { version: string; log: Log }): Telem
   }
 }
 
-/** How long a collector that does not answer may hold up the end. */
+/** How long a collector that does not answer may delay the end of the process. */
 const CLOSING_MS = 2_000
 
 interface Exporter {
   export(spans: never, done: (result: { code: number; error?: Error }) => void): void
 }
 
-/** Says once when traces do not arrive, and once when they do again: a line for every batch would say nothing more. */
+/** Logs once when traces do not arrive, and once when they arrive again, instead of once per batch. */
 function reporting<T extends Exporter>(exporter: T, log: Log): T {
   let isFailing = false
   const send = exporter.export.bind(exporter)
@@ -80,7 +80,7 @@ async function within(ms: number, work: Promise<void>): Promise<void> {
   const enough = new Promise<void>(resolve => {
     timer = setTimeout(resolve, ms)
   })
-  // Spans that cannot be sent any more were reported when they failed.
+  // Spans that cannot be sent were reported when they failed.
   await Promise.race([work.catch(() => {}), enough])
   clearTimeout(timer)
 }
@@ -89,7 +89,7 @@ function isMissing(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === 'ERR_MODULE_NOT_FOUND'
 }
 
-/** The variables of OpenTelemetry that decide whether and how traces leave. The packages read the rest themselves. */
+/** The variables that decide whether and how traces are exported. The packages read the others themselves. */
 type TelemetryEnvironment = Readonly<Record<string, string | undefined>>
 
 /** How traces are exported, if at all; or why they cannot be. */
