@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { createIds, silentLog } from '../../adapters/system/index.ts'
-import { type AuditEntry, DEFAULT_SETTINGS, type GrantRow, type NewRow } from '../../contracts/index.ts'
+import { type AuditEntry, DEFAULT_SETTINGS, type NewRow } from '../../contracts/index.ts'
 import { createFakeClock } from '../../testing/fake-clock.ts'
 import { faultyStorage } from '../../testing/faulty-storage.ts'
 import { createHub, failureOf, simpleCapability, simpleTool } from '../../testing/hub.ts'
@@ -8,15 +8,9 @@ import { memoryStorage } from '../../testing/memory-store.ts'
 import { operation } from '../../testing/store-contract/stage.ts'
 import { createEmitter } from '../kernel/index.ts'
 import { insert, type Store, update, type Write } from '../store/index.ts'
-import { createApprovals } from './consent/approvals.ts'
-import { consentWrites } from './consent/requests.ts'
-import { createLeaseKeeper } from './queue/lease-transitions.ts'
-import { createMaintenance } from './queue/maintenance.ts'
-import { createDeliveryTracker } from './record/delivery-tracker.ts'
-import { recordOf } from './record/operation-row.ts'
-import { GRANT_GUARD } from './record/operation-storage.ts'
-import { createStoredOperations } from './record/operations.ts'
+import { createApprovals, createDeliveryTracker, createLeaseKeeper, createStoredOperations } from './index.ts'
 
+const ADA = { kind: 'agent', organisation: 'default', name: 'ada', workspace: 'ada' } as const
 const OWNER = { name: 'the owner', via: 'owner' } as const
 
 /** What the parts of a process share. */
@@ -32,34 +26,6 @@ async function stored(store: Store, row: NewRow<'operations'>) {
   if (!found) throw new Error('It was not stored.')
   return found
 }
-
-const grant = (more: Partial<NewRow<'grants'>>): NewRow<'grants'> => ({
-  id: 'grant_1',
-  workspace: 'ada',
-  organisation: 'default',
-  callerKind: 'agent',
-  callerName: 'ada',
-  operation: 'files.delete',
-  scope: null,
-  decision: 'allow',
-  lasting: 'time',
-  grantedBy: 'the owner',
-  via: 'owner',
-  createdAt: 1,
-  expiresAt: 100,
-  ...more,
-})
-
-describe('the commit that leases a run', () => {
-  it.each(['time', 'once'] as const)('is refused when what allows it has run out meanwhile (%s)', async lasting => {
-    const { store } = memoryStorage()
-    await store.commit([insert('grants', grant({ lasting, askedFor: 'op_1' }))])
-    const grants = (await store.find('grants', {})) as readonly GrantRow[]
-    const refused = { committed: false, failed: { guard: GRANT_GUARD } }
-    expect(await store.commit(consentWrites(grants, 'op_1', 100))).toMatchObject(refused)
-    expect(await store.commit(consentWrites(grants, 'op_1', 99))).toMatchObject({ committed: true })
-  })
-})
 
 /** A tool that a person has to allow, and how often it ran. */
 async function guardedHub(weight: 'moderate' | 'high') {
@@ -86,7 +52,7 @@ async function guardedHub(weight: 'moderate' | 'high') {
 }
 
 describe('what was allowed', () => {
-  it('does not run when it is taken back after its record and before its run', async () => {
+  it('does not run when it is revoked after its record and before its run', async () => {
     const { hub, store, runs, call, asked } = await guardedHub('moderate')
     const first = call()
     await hub.consentServices('default').answer(await asked(), { decision: 'allow', lasting: 'always' }, OWNER)
@@ -105,7 +71,7 @@ describe('what was allowed', () => {
     expect(runs).toEqual(['run'])
   })
 
-  it('is not of high weight on the word of a client, whoever lets it answer', async () => {
+  it('cannot be of high weight by the answer of a client', async () => {
     const { hub, runs, call, asked } = await guardedHub('high')
     void call().catch(() => {})
     const id = await asked()
@@ -116,8 +82,8 @@ describe('what was allowed', () => {
   })
 })
 
-describe('a request that somebody changes at the moment in which it is to be opened again', () => {
-  it('stays as they left it, and so does its operation', async () => {
+describe('a request that another process changes while it is opened again', () => {
+  it('stays as it is, and so does its operation', async () => {
     const all = parts()
     const { store } = all.storage
     const row = await stored(store, operation('op_1', { state: 'queued', dueAt: 1, expiresAt: 9_000_000_000_000 }))
@@ -154,21 +120,7 @@ describe('a request that somebody changes at the moment in which it is to be ope
 const leased = { state: 'leased', leaseOwner: 'other', leaseUntil: 1, fence: 2 } as const
 
 describe('a lease', () => {
-  it('that ran out is not taken from a run that goes on here', async () => {
-    const all = parts()
-    const { store } = all.storage
-    await stored(store, operation('mine', leased))
-    await stored(store, operation('lost', leased))
-    const failureVerifier = { resultOf: async () => undefined }
-    const isRunning = (id: string) => id === 'mine'
-    const here = { isReady: () => true, isVoid: () => false, cannotRunHere: () => false, isRunning }
-    const round = createMaintenance({ ...all, random: () => 0.5, failureVerifier, ...here })
-    await round(store, () => false)
-    expect(await store.get('operations', 'mine')).toMatchObject(leased)
-    expect(await store.get('operations', 'lost')).toMatchObject({ state: 'unknown' })
-  })
-
-  it('that another process holds is not renewed by one that thinks it still runs it', async () => {
+  it('of another process is not renewed by one that thinks it still runs the operation', async () => {
     const all = parts()
     const { store } = all.storage
     await stored(store, operation('theirs', leased))
@@ -182,25 +134,28 @@ describe('a lease', () => {
   })
 })
 
-/** A run that somebody else has taken over since, and how the record stands now. */
+/** A run that another process has taken over, with the columns as they are now. */
 async function takenOver(now: Partial<NewRow<'operations'>>) {
   const all = parts()
   const { store } = all.storage
   const row = await stored(store, operation('op_1', { ...leased, ...now }))
   const log = createStoredOperations({ ...all, deliveries: createDeliveryTracker({ ...all, onUndelivered() {} }) })
-  log.adopt(recordOf(row, {}), { ...row, state: 'leased', fence: 1 })
+  const { id, tool, definitionHash, mutates, retry, digest } = row
+  const record = { id, tool, definitionHash, mutates, retry, digest, caller: ADA, input: {}, startedAt: 1 }
+  const none = { parentId: undefined, ttlMs: undefined, needsConsent: false, idempotencyKey: undefined }
+  log.adopt({ ...record, ...none }, { ...row, state: 'leased', fence: 1 })
   return { log, store }
 }
 
-describe('a run that somebody else has taken over', () => {
-  it('cannot say what it leaves behind any more', async () => {
+describe('a run that another process has taken over', () => {
+  it('can no longer record effects', async () => {
     const { log, store } = await takenOver({})
     const effect = { name: 'it', kind: 'seen', fields: {}, baseline: { seen: 'absent' } } as const
     expect(await failureOf(log.keepEffects('op_1', [effect]))).toMatchObject({ code: 'STORE_BUSY' })
     expect(await store.get('operations', 'op_1')).toMatchObject({ effects: [], sealedEffects: null })
   })
 
-  it('does not take the end of the other for its own, though the two are alike', async () => {
+  it('does not mistake an equal end by the other process for its own', async () => {
     const { log } = await takenOver({
       state: 'succeeded',
       leaseOwner: null,
@@ -208,11 +163,10 @@ describe('a run that somebody else has taken over', () => {
       endedAt: 5,
       keepUntil: 9,
     })
-    const caller = { kind: 'agent', organisation: 'default', name: 'ada', workspace: 'ada' } as const
     const audit: AuditEntry = {
       at: 1,
       operationId: 'op_1',
-      caller,
+      caller: ADA,
       tool: 'write',
       digest: 'a'.repeat(64),
       decision: 'allowed',

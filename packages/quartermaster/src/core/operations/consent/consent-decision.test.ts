@@ -56,13 +56,13 @@ function decide(more: Partial<ConsentQuestion> = {}) {
 }
 
 describe('a call that needs consent', () => {
-  it('is on record as allowed by whoever did: the owner’s answer where the file does not count, or not for all', () => {
+  it('names who allowed it: the owner where the file does not apply, or not to all', () => {
     const [write, mail] = [ask({ grantable: 'once' }), ask({ operation: 'mail.send' })]
     const snapshot = new Set(['files.write'])
     const allowed = (by: string) => ({ kind: 'allowed', consent: { by } })
     const no = grant({ decision: 'deny', scope: 'other.md' })
     expect(decide({ snapshot, asks: [write] })).toMatchObject(allowed('file'))
-    // Nobody can tell what it is about, and somebody has forbidden the like: only an answer counts.
+    // The resource is unknown, and another one was denied: only an answer is valid.
     const answered = { snapshot, asks: [write], grants: [no], allowedNow: new Set(['files.write']) }
     expect(decide(answered)).toMatchObject(allowed('owner'))
     expect(decide({ snapshot, asks: [write, mail], allowedNow: new Set(['mail.send']) })).toMatchObject(
@@ -71,7 +71,7 @@ describe('a call that needs consent', () => {
     expect(decide({ snapshot, asks: [write], allowedNow: new Set(['files.write']) })).toMatchObject(allowed('file'))
   })
 
-  it('is missing what nobody has allowed, all of it at once', () => {
+  it('is missing everything that is not allowed, at once', () => {
     const asks = [ask(), ask({ operation: 'files.delete' })]
     expect(decide({ asks })).toEqual({ kind: 'missing', asks })
     expect(decide({ asks, snapshot: new Set(['files.write']) })).toEqual({ kind: 'missing', asks: [asks[1]] })
@@ -102,7 +102,7 @@ describe('a call that needs consent', () => {
     ['another resource', { scope: 'other.md' }],
     ['no resource', { scope: null }],
     ['a time that is over', { expiresAt: NOW }],
-    ['somebody who took it back', { revokedAt: 1 }],
+    ['a person who revoked it', { revokedAt: 1 }],
   ])('is not allowed by a grant for %s', (_, more) => {
     expect(decide({ grants: [grant(more)] }).kind).toBe('missing')
   })
@@ -112,8 +112,6 @@ describe('a call that needs consent', () => {
     ['another tool', { tool: 'append_file' }],
     ['a call that used it up', { usedBy: 'op_0' }],
     ['another call with the same arguments', { askedFor: 'op_0' }],
-    ['a time that is over', { expiresAt: NOW }],
-    ['somebody who took it back', { revokedAt: 1 }],
   ])('is not allowed by a grant for one call with %s', (_, more) => {
     expect(decide({ grants: [once(more)] }).kind).toBe('missing')
   })

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import { defineEffect } from '../../catalogue/index.ts'
-import { customKind, kindsFor } from './verify-effects.ts'
+import { customKind, kindsFor } from '../index.ts'
 
 const VALUES = { input: { id: 7, list: 'home' }, config: {}, operationId: 'op_1' }
 const SIGNAL = new AbortController().signal
 
-describe('a kind of effect of one’s own', () => {
+describe('a kind of effect that a capability defines', () => {
   const ticket = customKind(
     defineEffect({
       kind: 'ticketOpened',
@@ -37,7 +37,7 @@ describe('a kind of effect of one’s own', () => {
     })
   })
 
-  it('is for the tools of its capability, and never in the place of a ready-made one', () => {
+  it('is for the tools of its capability, and never replaces a built-in one', () => {
     const ready = customKind({ kind: 'fileWritten', look: () => true })
     const kinds = new Map([['fileWritten', ready]])
     expect(kindsFor(kinds, { effectKinds: [] })).toBe(kinds)

@@ -17,15 +17,10 @@ const fill = (text: string) => fillTemplate(parseTemplate(text), VALUES)
 
 describe('a template', () => {
   it.each([
-    ['plain', 'plain'],
-    ['', ''],
-    ['{input.path}', 'a.md'],
     ['{config.folder}/{input.path}', 'vault/a.md'],
     ['{input.task.id}-{input.task.done}', '7-false'],
     ['{input.tags.1}', 'y'],
-    ['[{input.empty}]', '[]'],
-    ['{operationId}.md', 'op_1.md'],
-    ['{{input.path}', '{input.path}'],
+    ['[{input.empty}]{operationId}', '[]op_1'],
     ['{{{input.path}}', '{a.md}'],
     ['a } b', 'a } b'],
   ])('"%s" is filled as "%s"', (text, filled) => {
@@ -37,29 +32,19 @@ describe('a template', () => {
     expect(fillTemplate(parseTemplate('{input.path}'), values)).toBe('{operationId}')
   })
 
-  it.each([
-    '{',
-    '{input',
-    '{}',
-    '{input}',
-    '{input.}',
-    '{input..a}',
-    '{inputs.a}',
-    '{operationId.a}',
-    '{input.a b}',
-    '{process.env}',
-  ])('"%s" is refused', text => {
-    expect(() => parseTemplate(text)).toThrow(expect.objectContaining({ code: 'DEFINITION_INVALID' }))
-  })
+  it.each(['{input', '{input}', '{input..a}', '{inputs.a}', '{operationId.a}', '{input.a b}'])(
+    '"%s" is refused',
+    text => {
+      expect(() => parseTemplate(text)).toThrow(expect.objectContaining({ code: 'DEFINITION_INVALID' }))
+    },
+  )
 
   it.each([
     ['{input.missing}', 'INPUT_INVALID'],
     ['{input.task}', 'INPUT_INVALID'],
-    ['{input.tags}', 'INPUT_INVALID'],
     ['{input.nothing}', 'INPUT_INVALID'],
     ['{input.far}', 'INPUT_INVALID'],
     ['{input.path.length}', 'INPUT_INVALID'],
-    ['{input.constructor}', 'INPUT_INVALID'],
     ['{input.__proto__}', 'INPUT_INVALID'],
     ['{config.missing}', 'DEFINITION_INVALID'],
   ])('%s without a value of its own is %s, and named', (text, code) => {

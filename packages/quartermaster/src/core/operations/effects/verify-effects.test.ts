@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { type EffectSpec, type KeptEffect, messageOf, type Observation } from '../../../contracts/index.ts'
 import { createFakeClock } from '../../../testing/fake-clock.ts'
-import type { EffectKind } from './effect-kinds.ts'
-import { concreteEffects, missingOf, takeBaseline, verifyEffects } from './verify-effects.ts'
+import { concreteEffects, type EffectKind, missingOf, takeBaseline, verifyEffects } from '../index.ts'
 
 const ABSENT: Observation = { seen: 'absent' }
 const UNCLEAR: Observation = { seen: 'unclear', reason: 'The disk is away.' }
@@ -10,7 +9,7 @@ const there = (mark?: string, count?: number): Observation => ({ seen: 'there', 
 
 /** A kind that sees what a test says, by the effect's name. */
 function kindThatSees(
-  sightings: Record<string, Observation | (() => Promise<Observation>)>,
+  observations: Record<string, Observation | (() => Promise<Observation>)>,
   witness: EffectKind['witness'] = 'presence',
 ): EffectKind {
   return {
@@ -20,7 +19,7 @@ function kindThatSees(
     check: () => [],
     concrete: ({ name }, { operationId }) => ({ name, kind: 'seen', fields: { operationId } }),
     async look({ name }) {
-      const seen = sightings[name] ?? ABSENT
+      const seen = observations[name] ?? ABSENT
       return typeof seen === 'function' ? seen() : seen
     },
   }
@@ -159,7 +158,7 @@ describe('looking', () => {
     ])
   })
 
-  it('is given up after five seconds, all effects at once, and whoever looks is told', async () => {
+  it('times out after five seconds, for all effects at once, and aborts the observations', async () => {
     const clock = createFakeClock()
     const signals: AbortSignal[] = []
     const slow: EffectKind = {
@@ -179,7 +178,7 @@ describe('looking', () => {
     expect(signals.map(({ aborted }) => aborted)).toEqual([true, true, true])
   })
 
-  it('ends when whoever wants to know goes away', async () => {
+  it('ends when it is cancelled', async () => {
     const controller = new AbortController()
     const { signal } = controller
     const kinds = kindsWith(kindThatSees({ one: never }))
@@ -194,7 +193,7 @@ describe('looking', () => {
     })
   })
 
-  it('before a run of a kind that nothing can verify is refused', () => {
+  it('is refused before a run where the kind is unknown', () => {
     const values = { input: {}, config: {}, operationId: 'op_1' }
     const attempt = () => concreteEffects([{ name: 'one', kind: 'moon' }], values, new Map())
     expect(attempt).toThrow(expect.objectContaining({ code: 'DEFINITION_INVALID' }))

@@ -36,7 +36,7 @@ const settled = (end: Pick<AuditEntry, 'outcome'> & { code?: string }): AuditEnt
 })
 
 describe('the span of a call', () => {
-  it('hangs below whoever calls, and says who and which, never with what', () => {
+  it('is a child of the caller’s span, and names agent and operation, never the arguments', () => {
     const { tracer, begun } = noting()
     const spans = createCallSpans({ tracer, emitter: emitter() })
     expect(spans.begin({ session, tool: 'add', input: { secret: 1 }, trace: PARENT }, 'op_1')).toBe(OWN)
@@ -68,7 +68,7 @@ describe('the span of a call', () => {
     expect(ended).toEqual([{ facts: { 'gen_ai.tool.name': 'add', 'quartermaster.outcome': end.outcome }, error }])
   })
 
-  it('is not made where nobody traces, and the trace goes through as it came', () => {
+  it('is not made without a tracer, and the trace passes unchanged', () => {
     const spans = createCallSpans({ emitter: emitter() })
     expect(spans.begin({ session, tool: 'add', input: {}, trace: PARENT }, 'op_1')).toBe(PARENT)
   })

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { createFakeClock } from '../../../testing/fake-clock.ts'
 import { createDeadline } from './deadline.ts'
 
-it('is over for good once it is released, also for a clock that is resumed afterwards', async () => {
+it('stays over once it is released, also when its clock is resumed afterwards', async () => {
   const clock = createFakeClock()
   const deadline = createDeadline({ clock, ms: Number.POSITIVE_INFINITY, what: 'It', parent: undefined })
   deadline.limitRun(1_000, 'It')
@@ -13,7 +13,7 @@ it('is over for good once it is released, also for a clock that is resumed after
   expect(deadline.reason()).toBeUndefined()
 })
 
-it('says whether the limit of the run has ended it, which whoever called cannot raise', async () => {
+it('says whether the limit of the run has ended it, which the caller cannot raise', async () => {
   const clock = createFakeClock()
   const ended = async (ms: number) => {
     const deadline = createDeadline({ clock, ms, what: 'The call', parent: undefined })

@@ -3,7 +3,6 @@ import { AppError, type OperationSummary } from '../../../contracts/index.ts'
 import { deferred } from '../../../testing/deferred.ts'
 import { type FaultyStorage, faultyStorage } from '../../../testing/faulty-storage.ts'
 import { createHub, failureOf, simpleCapability, simpleTool } from '../../../testing/hub.ts'
-import { isEnd } from '../record/transitions.ts'
 
 /** A tool that fails until a test says otherwise, and whoever is told of its ends. */
 async function desk(tellEnd: (end: OperationSummary) => Promise<void> | void, storage = faultyStorage()) {
@@ -105,6 +104,6 @@ function slowByWaiting(storage: FaultyStorage): () => void {
 
 function isOfAnEnd(writes: Parameters<FaultyStorage['fault']>[0]): boolean {
   return writes.some(
-    write => write.kind === 'update' && write.table === 'operations' && write.set.state && isEnd(write.set.state),
+    write => write.kind === 'update' && write.table === 'operations' && write.set.state === 'succeeded',
   )
 }

@@ -18,7 +18,7 @@ const ENTRY: AuditEntry = {
   durationMs: 1,
 }
 
-function desk() {
+function fixture() {
   const storage = faultyStorage()
   const clock = createFakeClock()
   const { log, lines } = collectedLog()
@@ -40,7 +40,7 @@ const broken = () => ({ error: new AppError('INTERNAL', 'its disk is full') })
 
 describe('the audit of calls without a record', () => {
   it('is kept in memory while the store cannot write, and is written when it can', async () => {
-    const { storage, clock, batch, lines } = desk()
+    const { storage, clock, batch, lines } = fixture()
     storage.fault = broken
     batch.add(ENTRY)
     batch.add(ENTRY)
@@ -53,7 +53,7 @@ describe('the audit of calls without a record', () => {
   })
 
   it('has a bound, beyond which the oldest lines are dropped and counted', async () => {
-    const { storage, clock, batch, lines } = desk()
+    const { storage, clock, batch, lines } = fixture()
     storage.fault = broken
     for (let i = 0; i < 10_300; i++) batch.add({ ...ENTRY, at: i })
     await clock.advance(1_000)
@@ -63,8 +63,8 @@ describe('the audit of calls without a record', () => {
     expect(await storage.store.count('audit')).toBe(10_256)
   })
 
-  it('is tried by the clock alone once it could not be written, however many calls come', async () => {
-    const { storage, clock, batch } = desk()
+  it('is retried by the timer only after a failure, however many calls come', async () => {
+    const { storage, clock, batch } = fixture()
     let tries = 0
     storage.fault = () => (tries++, broken())
     for (let i = 0; i < 256; i++) batch.add(ENTRY)
@@ -82,8 +82,8 @@ describe('the audit of calls without a record', () => {
     expect(await storage.store.count('audit')).toBe(1_256)
   })
 
-  it('is tried again by the clock alone too when it could not be written after more than a second', async () => {
-    const { storage, clock, batch } = desk()
+  it('is retried by the timer only, also when a write fails after more than a second', async () => {
+    const { storage, clock, batch } = fixture()
     let tries = 0
     storage.fault = async () => {
       if (++tries === 1) await new Promise<void>(resolve => clock.after(1_500, resolve))
@@ -99,8 +99,8 @@ describe('the audit of calls without a record', () => {
     expect(tries).toBe(2)
   })
 
-  it('lets lines that come while others are written wait for company, and be written together', async () => {
-    const { storage, clock, batch } = desk()
+  it('writes lines that come during a write together in the next batch', async () => {
+    const { storage, clock, batch } = fixture()
     const commits = countCommits(storage, nth => {
       if (nth < 10) batch.add(ENTRY)
     })
@@ -113,8 +113,8 @@ describe('the audit of calls without a record', () => {
     expect(await storage.store.count('audit')).toBe(258)
   })
 
-  it('goes on at once when as many came meanwhile as are written together', async () => {
-    const { storage, clock, batch } = desk()
+  it('writes the next batch at once when it is full', async () => {
+    const { storage, clock, batch } = fixture()
     const commits = countCommits(storage, nth => {
       if (nth === 1) for (let i = 0; i < 300; i++) batch.add(ENTRY)
     })
@@ -123,8 +123,8 @@ describe('the audit of calls without a record', () => {
     expect(commits).toEqual([256, 256, 44])
   })
 
-  it('waits no longer than a second for company, also when a write takes longer than that', async () => {
-    const { storage, clock, batch } = desk()
+  it('waits no longer than a second for a batch, also when a write takes longer', async () => {
+    const { storage, clock, batch } = fixture()
     const commits = countCommits(storage, async nth => {
       if (nth === 1) await new Promise<void>(resolve => clock.after(1_500, resolve))
     })
@@ -137,8 +137,9 @@ describe('the audit of calls without a record', () => {
     expect(commits).toEqual([1, 1])
   })
 
-  it.each([1, 300])('is whole when everything stops, also where %i lines come during the last write', async count => {
-    const { storage, batch, lines } = desk()
+  it('is complete after a stop, also where lines come during the last write', async () => {
+    const count = 300
+    const { storage, batch, lines } = fixture()
     countCommits(storage, nth => {
       if (nth === 1) for (let i = 0; i < count; i++) batch.add(ENTRY)
     })
@@ -149,7 +150,7 @@ describe('the audit of calls without a record', () => {
   })
 
   it('says how much of it is lost when everything stops', async () => {
-    const { storage, batch, lines } = desk()
+    const { storage, batch, lines } = fixture()
     storage.fault = broken
     batch.add(ENTRY)
     await batch.stop()
@@ -157,7 +158,7 @@ describe('the audit of calls without a record', () => {
   })
 
   it('is not written by a process that has no store open', async () => {
-    const { storage, clock, batch } = desk()
+    const { storage, clock, batch } = fixture()
     storage.current = () => undefined
     batch.add(ENTRY)
     await clock.advance(1_000)

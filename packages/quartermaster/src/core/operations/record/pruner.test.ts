@@ -1,16 +1,32 @@
 import { describe, expect, it } from 'vitest'
 import { silentLog } from '../../../adapters/system/index.ts'
-import { AppError } from '../../../contracts/index.ts'
+import { AppError, DEFAULT_SETTINGS } from '../../../contracts/index.ts'
 import { createFakeClock } from '../../../testing/fake-clock.ts'
 import { faultyStorage } from '../../../testing/faulty-storage.ts'
 import { auditLine, operation } from '../../../testing/store-contract/stage.ts'
 import { insert, update } from '../../store/index.ts'
-import { createPruner } from '../index.ts'
-import { resultWrites, storedPage } from './stored-results.ts'
+import { createKeptResults, createPruner } from '../index.ts'
 
 const DAY_MS = 86_400_000
+const ADA = { kind: 'agent', organisation: 'default', name: 'ada', workspace: 'ada' } as const
 
-function desk() {
+/** The stored result of an operation, one page for each text. */
+function storedResult(id: string, texts: readonly string[], createdAt: number) {
+  const bytes = texts.map(text => new TextEncoder().encode(text).length)
+  const totalBytes = bytes.reduce((sum, one) => sum + one, 0)
+  return texts.map((text, i) => {
+    const offset = bytes.slice(0, i).reduce((sum, one) => sum + one, 0)
+    const more = i + 1 < texts.length ? { nextOffset: offset + (bytes[i] ?? 0) } : {}
+    return insert('results', {
+      ...{ id: `${id}.${offset}`, operationId: id, organisation: 'default', workspace: 'ada' },
+      ...{ callerKind: 'agent', callerName: 'ada', createdAt, offset },
+      page: { text, offset, totalBytes, ...more },
+      wholeBytes: offset === 0 ? totalBytes : null,
+    })
+  })
+}
+
+function fixture() {
   const storage = faultyStorage()
   const clock = createFakeClock()
   const pruner = createPruner({
@@ -22,9 +38,9 @@ function desk() {
   return { storage, store: storage.store, clock, pruner, now: clock.now() }
 }
 
-describe('forgetting', () => {
-  it('takes what has ended and was kept long enough, however much it is', async () => {
-    const { store, pruner, now } = desk()
+describe('pruning', () => {
+  it('deletes operations that ended and were kept long enough, however many', async () => {
+    const { store, pruner, now } = fixture()
     const old = Array.from({ length: 1_200 }, (_, i) =>
       insert('operations', operation(`old_${i}`, { state: 'failed', endedAt: 5, keepUntil: now - 1 })),
     )
@@ -40,28 +56,19 @@ describe('forgetting', () => {
     expect(await store.find('audit', { columns: ['id'] })).toEqual([{ id: 'new' }])
   })
 
-  it('takes the results of what it takes, and no others', async () => {
-    const { store, pruner, now } = desk()
+  it('deletes the results of deleted operations, and no others', async () => {
+    const { store, pruner, now } = fixture()
     const ended = (id: string, keepUntil: number) => [
       insert('operations', operation(id, { state: 'succeeded', endedAt: 5, keepUntil })),
-      ...resultWrites(
-        { id, caller: { kind: 'agent', organisation: 'default', name: 'ada', workspace: 'ada' } },
-        {
-          pages: [
-            { text: 'a', offset: 0, nextOffset: 1, totalBytes: 2 },
-            { text: 'b', offset: 1, totalBytes: 2 },
-          ],
-        },
-        5,
-      ),
+      ...storedResult(id, ['a', 'b'], 5),
     ]
     await store.commit([...ended('old', now - 1), ...ended('new', now)])
     expect(await pruner.prune()).toBe(1)
     expect(await store.find('results', { columns: ['id'] })).toEqual([{ id: 'new.0' }, { id: 'new.1' }])
   })
 
-  it('leaves what nobody has been told of for another month, except tasks', async () => {
-    const { store, pruner, clock, now } = desk()
+  it('keeps undelivered results for another month, except those of tasks', async () => {
+    const { store, pruner, clock, now } = fixture()
     const old = { state: 'exhausted', endedAt: 5, keepUntil: now - 1 } as const
     await store.commit([
       insert('operations', operation('untold', { ...old, tellAt: 5 })),
@@ -74,15 +81,11 @@ describe('forgetting', () => {
     expect(await pruner.prune()).toBe(1)
   })
 
-  it('leaves what somebody has tried again at that moment, with its result, and takes all else', async () => {
-    const { storage, store, pruner, now } = desk()
+  it('keeps an operation that a person retries at that moment, with its result, and deletes all others', async () => {
+    const { storage, store, pruner, now } = fixture()
     const ended = (id: string) => [
       insert('operations', operation(id, { state: 'exhausted', endedAt: 5, keepUntil: now - 1 })),
-      ...resultWrites(
-        { id, caller: { kind: 'agent', organisation: 'default', name: 'ada', workspace: 'ada' } },
-        { pages: [{ text: 'a', offset: 0, totalBytes: 1 }] },
-        5,
-      ),
+      ...storedResult(id, ['a'], 5),
     ]
     await store.commit([...ended('a'), ...ended('b'), ...ended('c')])
     let isNext = true
@@ -98,8 +101,8 @@ describe('forgetting', () => {
     expect(await store.find('results', { columns: ['id'] })).toEqual([{ id: 'b.0' }])
   })
 
-  it('takes old lines of the audit of every organisation', async () => {
-    const { store, pruner, now } = desk()
+  it('deletes old audit lines of every organisation', async () => {
+    const { store, pruner, now } = fixture()
     const lines = ['acme', 'default', 'zeta'].flatMap(organisation => [
       auditLine(`${organisation}-old`, { organisation, at: now - 91 * DAY_MS }),
       auditLine(`${organisation}-new`, { organisation, at: now }),
@@ -110,27 +113,19 @@ describe('forgetting', () => {
     expect(left.map(({ id }) => id)).toEqual(['acme-new', 'default-new', 'zeta-new'])
   })
 
-  it('drops the oldest results when all together have more bytes than are let, within a minute', async () => {
-    const { store, clock, pruner, now } = desk()
-    const caller = { kind: 'agent', organisation: 'default', name: 'ada', workspace: 'ada' } as const
+  it('drops the oldest results within a minute when all together exceed the limit', async () => {
+    const { storage, store, clock, pruner, now } = fixture()
+    const results = createKeptResults({ clock, storage, settings: DEFAULT_SETTINGS })
     // Four bytes each: two of them fit.
     const ended = (id: string, at: number) => [
       insert('operations', operation(id, { state: 'succeeded', endedAt: at, keepUntil: now * 2 })),
-      ...resultWrites(
-        { id, caller },
-        {
-          pages: [
-            { text: 'ä', offset: 0, nextOffset: 2, totalBytes: 4 },
-            { text: 'ü', offset: 2, totalBytes: 4 },
-          ],
-        },
-        at,
-      ),
+      ...storedResult(id, ['ä', 'ü'], at),
     ]
-    const page = async (resultId: string) => {
-      const found = await storedPage(store, caller, { resultId, offset: 3 })
-      return typeof found === 'string' ? found : found?.text
-    }
+    const page = (resultId: string) =>
+      results.page(ADA, resultId, 2).then(
+        ({ text }) => text,
+        ({ message }) => (message.includes('was dropped to make room') ? 'dropped' : undefined),
+      )
     await store.commit([...ended('c', 3), ...ended('a', 1), ...ended('b', 2)])
     pruner.start()
     await clock.advance(1)
@@ -149,11 +144,9 @@ describe('forgetting', () => {
     await pruner.stop()
   })
 
-  it('drops many results a few at a time, the oldest first, and ends with those it is at', async () => {
-    const { storage, store, clock, pruner, now } = desk()
-    const caller = { kind: 'agent', organisation: 'default', name: 'ada', workspace: 'ada' } as const
-    const pages = [{ text: 'a', offset: 0, totalBytes: 1 }]
-    for (let i = 0; i < 600; i++) await store.commit(resultWrites({ id: `op_${i}`, caller }, { pages }, now + i))
+  it('drops many results a few at a time, the oldest first, and stops after the current ones', async () => {
+    const { storage, store, clock, pruner, now } = fixture()
+    for (let i = 0; i < 600; i++) await store.commit(storedResult(`op_${i}`, ['a'], now + i))
     let commits = 0
     const stopped = new Promise<Promise<void>>(resolve => {
       storage.fault = () => {
@@ -173,8 +166,8 @@ describe('forgetting', () => {
     expect(kept).toEqual([{ id: 'op_30.0' }])
   })
 
-  it('takes what persons were asked about what it takes, and grants that have not counted for as long as the audit', async () => {
-    const { store, pruner, now } = desk()
+  it('deletes the requests of deleted operations, and grants that were invalid for as long as the audit is kept', async () => {
+    const { store, pruner, now } = fixture()
     const old = now - 90 * DAY_MS - 1
     const caller = { workspace: 'ada', organisation: 'default', callerKind: 'agent', callerName: 'ada' } as const
     const ended = (id: string, keepUntil: number) => [
@@ -205,7 +198,7 @@ describe('forgetting', () => {
   })
 
   it('happens at the start and every hour, also after it failed', async () => {
-    const { storage, store, clock, pruner, now } = desk()
+    const { storage, store, clock, pruner, now } = fixture()
     const ended = (id: string, keepUntil: number) =>
       insert('operations', operation(id, { state: 'failed', endedAt: 5, keepUntil }))
     await store.commit([ended('a', now - 1), ended('b', now + 10)])
@@ -222,8 +215,8 @@ describe('forgetting', () => {
     await pruner.stop()
   })
 
-  it('ends with the batch it is at', async () => {
-    const { storage, store, clock, pruner, now } = desk()
+  it('stops after the current batch', async () => {
+    const { storage, store, clock, pruner, now } = fixture()
     const rows = Array.from({ length: 1_200 }, (_, i) =>
       insert('operations', operation(`old_${i}`, { state: 'failed', endedAt: 5, keepUntil: now - 1 })),
     )

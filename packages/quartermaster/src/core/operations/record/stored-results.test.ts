@@ -7,7 +7,7 @@ import { createFakeClock, whileAdvancing } from '../../../testing/fake-clock.ts'
 import { createHub, failureOf, simpleCapability, simpleTool } from '../../../testing/hub.ts'
 import { tempProject } from '../../../testing/temp-project.ts'
 import { type AnyTool, toolResult } from '../../catalogue/index.ts'
-import { createResultBudget, droppedResults } from './stored-results.ts'
+import { createPruner } from '../index.ts'
 
 /** NUL, characters of two to four bytes and a mark of the byte order: what a store or a cut could break. */
 const LONG = `\uFEFF\0${'aä€🂡\uFEFF'.repeat(400)}`
@@ -49,12 +49,21 @@ async function start(dir: string, tool: Partial<AnyTool> = {}, clock = createFak
   }
 }
 
+/** Lets the pruner drop results until all together have no more bytes than this. */
+async function limitResults(store: SqliteStore, storedResultsBytes: number) {
+  const settings = { storedResultsBytes, auditDays: 90 }
+  const pruner = createPruner({ store, clock: createFakeClock(), log: silentLog, settings })
+  pruner.start()
+  await expect.poll(() => store.count('results', { wholeBytes: { not: null } }), { timeout: 60_000 }).toBe(0)
+  await pruner.stop()
+}
+
 async function folder(): Promise<string> {
   return (await tempProject({})).dir
 }
 
 describe('the result of an operation that is too large to hand over at once', () => {
-  it('can be read by its caller page by page after a restart, and by nobody else', async () => {
+  it('can be read only by its caller, page by page, after a restart', async () => {
     const dir = await folder()
     const first = await start(dir)
     const { operationId, kept } = await first.call()
@@ -84,7 +93,7 @@ describe('the result of an operation that is too large to hand over at once', ()
     expect(await failureOf(second.page(operationId, end + 1))).toMatchObject({ code: 'INPUT_INVALID' })
   })
 
-  it('is there for whoever had a handle on it', async () => {
+  it('can be read by a caller that got a handle', async () => {
     const dir = await folder()
     let runs = 0
     const handler = () => {
@@ -113,7 +122,7 @@ describe('the result of an operation that is too large to hand over at once', ()
     expect(await one.readAll(operationId)).toBe(LONG)
   })
 
-  it('is kept no further than the bound', async () => {
+  it('is kept up to the limit', async () => {
     const dir = await folder()
     const first = await start(dir, { handler: () => 'x'.repeat(40_000) })
     const { operationId, kept } = await first.call()
@@ -123,11 +132,11 @@ describe('the result of an operation that is too large to hand over at once', ()
     expect((await second.readAll(operationId)).length).toBe(16_384)
   })
 
-  it('is told to its caller as dropped when there was no room for it, and to nobody else', async () => {
+  it('is reported as dropped to its caller only, once it was dropped to free space', async () => {
     const dir = await folder()
     const first = await start(dir)
     const { operationId } = await first.call()
-    await first.store.commit(droppedResults([operationId]))
+    await limitResults(first.store, 1)
     await first.stop()
     const second = await start(dir)
     for (const offset of [0, 1_024])
@@ -140,7 +149,7 @@ describe('the result of an operation that is too large to hand over at once', ()
     })
   })
 
-  it('counts with its pictures, which go for room as pages do while the words beside them stay', async () => {
+  it('is counted with its images, which are dropped as pages are while the text beside them stays', async () => {
     const data = 'A'.repeat(300)
     const picture = { type: 'image' as const, data, mimeType: 'image/png' }
     const handler = () =>
@@ -154,8 +163,7 @@ describe('the result of an operation that is too large to hand over at once', ()
     expect(await failureOf(one.page(operationId, 0))).toMatchObject({
       message: expect.stringContaining(`No result "${operationId}" is kept`),
     })
-    const room = createResultBudget({ store: one.store, clock: one.hub.clock, settings: { storedResultsBytes: 100 } })
-    await room(() => false)
+    await limitResults(one.store, 100)
     const left = { type: 'text', text: expect.stringContaining('image/png of 300 bytes, as base64, was dropped') }
     expect((await one.call({ idempotencyKey: 'k' })).result).toMatchObject({
       content: [{ text: 'A cat.' }, left, { type: 'text', text: expect.stringContaining('"shown":"[image/png') }],

@@ -3,25 +3,19 @@ import { createIds } from '../../../adapters/system/index.ts'
 import { type Answer, AppError, type Question } from '../../../contracts/index.ts'
 import { createFakeClock } from '../../../testing/fake-clock.ts'
 import { type CancelSignal, createCancellation } from '../../kernel/index.ts'
-import {
-  ANSWER_SECONDS,
-  createElicitation,
-  createElicitations,
-  type ElicitationContext,
-  MOST_WAITING,
-} from './elicitation.ts'
+import { ANSWER_SECONDS, createElicitations, type ElicitationContext, MOST_WAITING } from '../index.ts'
 
 const YES: Answer = { action: 'accept', content: { sure: true } }
-/** Nobody leaves. One for many who wait at the same time, so not an `AbortSignal`, which warns of more than ten. */
+/** Never cancelled. Not an `AbortSignal`, which warns of more than ten listeners. */
 const still = createCancellation().signal
 
 function start<T>(begin: (context: ElicitationContext) => Promise<T>, early: Record<string, Answer> = {}) {
-  return createElicitation({ newId: () => 'ask_1', clock: createFakeClock(), begin, early })
+  return createElicitations({ clock: createFakeClock(), ids: createIds() }).start({ begin, early })
 }
 
 const NOTHING = { round: 1, said: new Map(), answersTo: () => ({}) }
 
-describe('an exchange', () => {
+describe('an elicitation', () => {
   it('ends in one turn when nothing is asked', async () => {
     const elicitation = start(async () => 'done')
     expect(await elicitation.turn(still)).toEqual({ answer: 'done' })
@@ -38,7 +32,7 @@ describe('an exchange', () => {
     const first = await elicitation.turn(still)
     expect(first).toMatchObject({ questions: expect.any(Map) })
     expect([...elicitation.questions().keys()]).toEqual(['name', 'colour'])
-    elicitation.answer({ colour: YES, unheardOf: YES })
+    elicitation.answer({ colour: YES, unknown: YES })
     const second = await elicitation.turn(still)
     expect('questions' in second && [...second.questions.keys()]).toEqual(['name'])
     elicitation.answer({ name: { action: 'decline' } })
@@ -81,7 +75,7 @@ describe('an exchange', () => {
     expect([...elicitation.questions().keys()]).toEqual(['answer', 'answer-2'])
   })
 
-  it('asks no more what was taken back, and takes no late answer to it for one to the next question', async () => {
+  it('closes a withdrawn question, and takes no late answer to it for one to the next question', async () => {
     const doubt = new AbortController()
     const elicitation = start(async ({ ask }) => {
       await ask({ message: 'Sure?' }, doubt.signal).catch(error => error)
@@ -98,13 +92,13 @@ describe('an exchange', () => {
     expect(await elicitation.turn(still)).toEqual({ answer: 'decline' })
   })
 
-  it('asks nothing that was taken back before', async () => {
+  it('does not ask a question that was withdrawn before', async () => {
     const elicitation = start(({ ask }) => ask({ message: 'Sure?' }, AbortSignal.abort(new Error('never mind'))))
     await expect(elicitation.turn(still)).rejects.toThrow('never mind')
     expect(elicitation.questions().size).toBe(0)
   })
 
-  it('is cancelled with the client that waits for it, and not with one that went before', async () => {
+  it('is cancelled with the client that waits for it now, not with an earlier one', async () => {
     const elicitation = start(async ({ ask, signal }) => {
       await ask({ message: 'Sure?' })
       return aborted(signal)
@@ -119,7 +113,7 @@ describe('an exchange', () => {
     await expect(turn).rejects.toThrow('gone now')
   })
 
-  it('is heard by whoever waits for it now', async () => {
+  it('reports progress to the client that waits for it now', async () => {
     const elicitation = start(async ({ ask, onProgress }) => {
       onProgress({ progress: 1 })
       await ask({ message: 'Sure?' })
@@ -139,7 +133,7 @@ describe('an exchange', () => {
   })
 })
 
-describe('exchanges that wait', () => {
+describe('waiting elicitations', () => {
   const parked = async () => {
     const clock = createFakeClock()
     const elicitations = createElicitations({ clock, ids: createIds() })
@@ -151,7 +145,7 @@ describe('exchanges that wait', () => {
     return { clock, elicitations, elicitation }
   }
 
-  it('are found by their owner, and by nobody else', async () => {
+  it('are found by their owner only', async () => {
     const { elicitations, elicitation } = await parked()
     expect(() => elicitations.resume(elicitation.id(), 'bob', NOTHING)).toThrow(AppError)
     expect(elicitations.resume(elicitation.id(), 'ann', NOTHING)).toBe(elicitation)
@@ -199,7 +193,7 @@ describe('exchanges that wait', () => {
     await left()
   })
 
-  it('are given up when nobody answers', async () => {
+  it('expire without an answer', async () => {
     const { clock, elicitation, elicitations } = await parked()
     const end = elicitation.done.catch(error => error)
     await clock.advance(ANSWER_SECONDS * 1000)

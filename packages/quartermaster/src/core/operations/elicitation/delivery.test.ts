@@ -3,17 +3,12 @@ import { createIds } from '../../../adapters/system/index.ts'
 import { AppError } from '../../../contracts/index.ts'
 import { createFakeClock } from '../../../testing/fake-clock.ts'
 import { createCancellation } from '../../kernel/index.ts'
-import {
-  ANSWER_SECONDS,
-  createElicitations,
-  type ElicitationContext,
-  MOST_WAITING,
-} from '../elicitation/elicitation.ts'
+import { ANSWER_SECONDS, createElicitations, type ElicitationContext, MOST_WAITING } from '../index.ts'
 
 const BY = { owner: 'ada', holder: 'token' }
 const still = () => createCancellation().signal
 
-/** Work that asks one question, and knows whether anybody has heard how it ended. */
+/** Work that asks one question, and knows whether its result was delivered. */
 function open() {
   const clock = createFakeClock()
   const elicitations = createElicitations({ clock, ids: createIds() })
@@ -30,8 +25,8 @@ function open() {
   return { clock, elicitations, start, isDelivered: () => context?.isDelivered() }
 }
 
-describe('the end of an exchange', () => {
-  it('is heard by whoever takes the last turn, unless that went away', async () => {
+describe('the result of an elicitation', () => {
+  it('is delivered to the client of the last turn, unless that is gone', async () => {
     const { start, isDelivered } = open()
     const caller = { isGone: false }
     const elicitation = start()
@@ -43,12 +38,12 @@ describe('the end of an exchange', () => {
     expect(isDelivered()).toBe(false)
   })
 
-  it('may still be heard while its client has been asked, until nobody waits for that any more', async () => {
+  it('may still be delivered to a client that was asked something, until that expires', async () => {
     const { clock, elicitations, start, isDelivered } = open()
     const elicitation = start()
     await elicitation.turn(still())
     elicitations.park(elicitation, BY)
-    // Somebody else has answered meanwhile.
+    // Another person has answered meanwhile.
     elicitation.answer({ answer: { action: 'accept' } })
     await elicitation.done
     expect(isDelivered()).toBeUndefined()
@@ -56,7 +51,7 @@ describe('the end of an exchange', () => {
     expect(isDelivered()).toBe(false)
   })
 
-  it('is heard when the client comes back for it', async () => {
+  it('is delivered when the client comes back for it', async () => {
     const { elicitations, start, isDelivered } = open()
     const elicitation = start()
     await elicitation.turn(still())
@@ -68,7 +63,7 @@ describe('the end of an exchange', () => {
     expect(isDelivered()).toBe(true)
   })
 
-  it('is heard by nobody where the client went away in its turn', async () => {
+  it('is not delivered where the client went away in its turn', async () => {
     const { start, isDelivered } = open()
     const elicitation = start()
     await elicitation.turn(still())
@@ -80,7 +75,7 @@ describe('the end of an exchange', () => {
     expect(isDelivered()).toBe(false)
   })
 
-  it('is heard by nobody where its client may not be asked', async () => {
+  it('is not delivered where its client may not be asked', async () => {
     const { elicitations, start, isDelivered } = open()
     for (let i = 0; i < MOST_WAITING; i++) {
       const one = start()
