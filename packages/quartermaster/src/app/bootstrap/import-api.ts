@@ -46,7 +46,7 @@ import {
   type Services,
   type Source,
 } from '../../core/catalogue/index.ts'
-import { type Clock, createEmitter, didYouMean, inTurns, type Steps } from '../../core/kernel/index.ts'
+import { type Clock, createEmitter, didYouMean } from '../../core/kernel/index.ts'
 import { customKind } from '../../core/operations/index.ts'
 import { locateProject, type ProjectPlace } from '../project/locate-project.ts'
 import { createWeb } from '../upstreams/build-upstreams.ts'
@@ -54,14 +54,14 @@ import { createWeb } from '../upstreams/build-upstreams.ts'
 export interface ImportApiOptions extends ProjectPlace {
   /** A file, or an address. */
   readonly source: string
-  /** Those that are chosen, by their ids; without any they are listed. */
+  /** The ids of the chosen operations; without any all are listed. */
   readonly operations: readonly string[]
   readonly isAll: boolean
   readonly capability?: string | undefined
   readonly server?: string | undefined
-  /** Which secret is meant, by the names that the document has for ways to sign in. */
+  /** Names of secrets, by the document's security schemes. */
   readonly secretNames?: Readonly<Record<string, string>> | undefined
-  /** Write over files that are there and say something else. */
+  /** Overwrite files with other contents. */
   readonly isForced: boolean
   readonly isDryRun: boolean
 }
@@ -69,15 +69,15 @@ export interface ImportApiOptions extends ProjectPlace {
 export interface ImportApiDeps {
   readonly clock: Clock
   readonly signal: AbortSignal
-  /** The tools that the project has now, whose names are taken. */
+  /** The tools of the project, whose names are taken. */
   tools(): Promise<readonly ToolSummary[]>
 }
 
-/** Makes declarations of operations of an API that a document describes: all that were named, or none. */
+/** Writes declarations for the operations of an API document: all that were named, or none. */
 export async function importApi(options: ImportApiOptions, deps: ImportApiDeps): Promise<ImportedApi> {
   const { projectDir, dataDir } = await locateProject(options)
   const { text, base } = await readDocument(options, deps)
-  const document = await inTurns(untilStopped(readApiDocument(text), deps), deps.clock)
+  const document = readApiDocument(text)
   const found = operationsIn(document)
   const capability = capabilityOf(options.capability ?? toName(document.title))
   const secretNames = secretNamesOf(options.secretNames, document)
@@ -127,30 +127,22 @@ export async function importApi(options: ImportApiOptions, deps: ImportApiDeps):
   }
 }
 
-/** Does one after the other, and ends between two of them when it is to: a document may have thousands. */
-function inOrder<T, R>(all: readonly T[], work: (one: T) => R, deps: ImportApiDeps): Promise<R[]> {
-  function* steps(): Steps<R[]> {
-    const done: R[] = []
-    for (const one of all) yield done.push(work(one))
-    return done
+/** One after the other, and abortable in between: a document may have thousands of operations. */
+async function inOrder<T, R>(all: readonly T[], work: (one: T) => R, { clock, signal }: ImportApiDeps): Promise<R[]> {
+  const done: R[] = []
+  for (const one of all) {
+    await clock.breathe()
+    signal.throwIfAborted()
+    done.push(work(one))
   }
-  return inTurns(untilStopped(steps(), deps), deps.clock)
-}
-
-/** Ends between two steps when it is to. */
-function* untilStopped<T>(steps: Steps<T>, { signal }: ImportApiDeps): Steps<T> {
-  for (;;) {
-    yield signal.throwIfAborted()
-    const step = steps.next()
-    if (step.done) return step.value
-  }
+  return done
 }
 
 type Make = (operation: FoundOperation) => MadeDeclaration
 
 function makerFor(document: ApiDocument, around: MappingOptions): Make {
   const compiler = createSchemaCompiler()
-  // The same few parameters, such as those for pages, are in most operations.
+  // Most operations share a few parameters, such as those for paging.
   const known = new Map<string, boolean>()
   return operation =>
     toDeclaration(operation, document, {
@@ -197,24 +189,16 @@ interface Made extends NamedOperation {
   readonly file: UnitFile
 }
 
-interface Making {
-  readonly make: Make
-  readonly capability: string
-  readonly deps: ImportApiDeps
-}
-
-/** An operation that is no tool, and all that is in the way. */
+/** An operation that cannot be a tool, with all reasons. */
 interface RefusedOperation {
   readonly operation: FoundOperation
   readonly reasons: readonly string[]
 }
 
-interface Makings {
-  readonly made: readonly Made[]
-  readonly refused: readonly RefusedOperation[]
-}
-
-async function madeOf(named: readonly NamedOperation[], { make, capability, deps }: Making): Promise<Makings> {
+async function madeOf(
+  named: readonly NamedOperation[],
+  { make, capability, deps }: { readonly make: Make; readonly capability: string; readonly deps: ImportApiDeps },
+): Promise<{ readonly made: readonly Made[]; readonly refused: readonly RefusedOperation[] }> {
   const refused: RefusedOperation[] = []
   const tryOne = ({ operation, notes }: NamedOperation): Made[] => {
     try {
@@ -228,10 +212,10 @@ async function madeOf(named: readonly NamedOperation[], { make, capability, deps
     }
   }
   const tried = (await inOrder(named, tryOne, deps)).flat()
-  // What a document says may be no tool for reasons that only the op knows.
+  // The op may refuse a declaration for reasons that only it knows.
   const problems = await checkDeclarations(
     tried.map(({ file }) => file),
-    { clock: deps.clock },
+    deps.clock,
   )
   const made: Made[] = []
   for (const one of tried) {
@@ -276,13 +260,11 @@ function serverOf(given: string | undefined): URL | undefined {
   throw new AppError('INPUT_INVALID', `"${given}" is no address of a server; it begins with https:// or http://.`)
 }
 
-interface Document {
-  readonly text: string
-  /** Where it was, when it came from a server. */
-  readonly base?: URL | undefined
-}
-
-async function readDocument({ source, from }: ImportApiOptions, deps: ImportApiDeps): Promise<Document> {
+/** The text, and its address if it came from a server. */
+async function readDocument(
+  { source, from }: ImportApiOptions,
+  deps: ImportApiDeps,
+): Promise<{ text: string; base?: URL }> {
   if (/^https?:\/\//i.test(source) && URL.canParse(source)) return fetchDocument(new URL(source), deps)
   const file = resolve(from, source)
   try {
@@ -299,14 +281,14 @@ async function readDocument({ source, from }: ImportApiOptions, deps: ImportApiD
 
 const WITHIN_MS = 30_000
 
-async function fetchDocument(url: URL, { clock, signal }: ImportApiDeps): Promise<Document> {
+async function fetchDocument(url: URL, { clock, signal }: ImportApiDeps): Promise<{ text: string; base: URL }> {
   const web = createWeb({ clock })
   try {
     const outcome = await web.send({
       method: 'GET',
       url,
       headers: { accept: 'application/json, application/yaml, text/yaml, */*;q=0.5', 'user-agent': 'quartermaster' },
-      // An address on the command line was named by the person.
+      // The person named the address on the command line.
       isNamed: true,
       maxBytes: DOCUMENT_BYTES,
       signal: AbortSignal.any([signal, AbortSignal.timeout(WITHIN_MS)]),
@@ -323,27 +305,24 @@ async function fetchDocument(url: URL, { clock, signal }: ImportApiDeps): Promis
   }
 }
 
-/** An operation that was chosen, under a name that nothing else in the project has. */
-export interface NamedOperation {
+/** A chosen operation, under a name that is free in the project. */
+interface NamedOperation {
   readonly operation: FoundOperation
   readonly notes: readonly string[]
 }
 
-export interface NamesAround {
-  /** The tools that the project has now. */
-  readonly present: readonly ToolSummary[]
-  readonly capability: string
-}
-
-/** Gives another name to each that would be left out as a tool because its name is taken. */
-export function namedApart(chosen: readonly FoundOperation[], { present, capability }: NamesAround): NamedOperation[] {
+/** Renames the operations whose tool names are taken. */
+function namedApart(
+  chosen: readonly FoundOperation[],
+  { present, capability }: { readonly present: readonly ToolSummary[]; readonly capability: string },
+): NamedOperation[] {
   const stranger = present.find(one => one.capability === capability && !isDeclared(one))
   if (stranger)
     throw new AppError(
       'NAME_TAKEN',
       `Nothing was imported. The capability "${capability}" is there already (${stranger.source}), and files cannot add to it. Give another with --capability.`,
     )
-  // What stands in the file that would be written is no other tool.
+  // The tool in the file that would be overwritten does not count.
   const others = present.filter(({ name, source }) => source !== `knowledge/${capability}/${name}.md`)
   const taken = new Set(others.map(({ name }) => name))
   const free = freeNames([...taken, ...chosen.map(({ tool }) => tool)])
@@ -357,8 +336,8 @@ export function namedApart(chosen: readonly FoundOperation[], { present, capabil
 
 const isDeclared = ({ source }: ToolSummary) => /^knowledge\/.+\.md$/i.test(source)
 
-/** The names that the owner has given, by what the document calls its ways to sign in. */
-export function secretNamesOf(
+/** The given names of secrets, by security scheme. */
+function secretNamesOf(
   given: Readonly<Record<string, string>> | undefined,
   document: ApiDocument,
 ): ReadonlyMap<string, string> {
@@ -374,20 +353,18 @@ export function secretNamesOf(
   return names
 }
 
-export async function knownSecrets(file: string): Promise<Secrets> {
+async function knownSecrets(file: string): Promise<Secrets> {
   const { secrets, problems } = await readSecrets(file)
   if (secrets) return secrets
   const why = problems.map(({ message, fix }) => [message, fix].filter(Boolean).join(' '))
   throw new AppError('CONFIG_INVALID', `The secrets file cannot be read:\n${why.join('\n')}`)
 }
 
-export interface SecretsAround {
-  readonly known: Secrets
-  readonly secretNames: ReadonlyMap<string, string>
-}
-
-/** The name comes out of the document. One that is there already would be sent wherever the document says. */
-export function refuseTaken(sent: readonly SentSecret[], { known, secretNames }: SecretsAround): void {
+/** The document chooses the name of a secret. An existing secret of that name would be sent wherever the document says. */
+function refuseTaken(
+  sent: readonly SentSecret[],
+  { known, secretNames }: { readonly known: Secrets; readonly secretNames: ReadonlyMap<string, string> },
+): void {
   const taken = sent.filter(({ name, scheme }) => !secretNames.has(scheme) && known.get(name) !== undefined)
   if (taken.length === 0) return
   const lines = taken.map(
@@ -397,15 +374,15 @@ export function refuseTaken(sent: readonly SentSecret[], { known, secretNames }:
   throw new AppError('NAME_TAKEN', `Nothing was imported.\n${[...new Set(lines)].join('\n')}`)
 }
 
-export function missingSecrets(sent: readonly SentSecret[], known: Secrets): ImportedApi['secrets'] {
+function missingSecrets(sent: readonly SentSecret[], known: Secrets): ImportedApi['secrets'] {
   const needed = new Map(sent.map(({ name, what }) => [name, { name, what }]))
   return [...needed.values()].filter(({ name }) => known.get(name) === undefined)
 }
 
-/** What would be wrong with files of requests over HTTP, if they were there; by the path of each. */
-export async function checkDeclarations(
+/** The problems that these files would have as declarations, by path. */
+async function checkDeclarations(
   files: readonly UnitFile[],
-  { clock }: { readonly clock: Clock },
+  clock: Clock,
 ): Promise<ReadonlyMap<string, readonly string[]>> {
   const units = files.map(plannedUnit)
   const catalogue = createCatalogue({
@@ -430,7 +407,7 @@ export async function checkDeclarations(
   }
 }
 
-/** The op alone: nothing is sent, and no secret is looked at. */
+/** The HTTP op alone: nothing is sent, and no secret is read. */
 async function httpSource(): Promise<Source> {
   const module = await import('../../capabilities/http/index.ts')
   const services: Partial<Services> = {
@@ -444,7 +421,7 @@ async function httpSource(): Promise<Source> {
 function byFile(problems: readonly Problem[]): Map<string, string[]> {
   const found = new Map<string, string[]>()
   for (const { severity, where, message } of problems) {
-    // The line says nothing about a file that is not there yet.
+    // Without the line, which is meaningless in a file that is not written yet.
     const file = where.replace(/:\d+$/, '')
     if (severity === 'error') found.set(file, [...(found.get(file) ?? []), message])
   }
