@@ -24,9 +24,9 @@ export interface DataFolder {
   lock(): Promise<OwnerLock>
   /** Whether an owner has been here before: it has left its token or its key. */
   hasHistory(): boolean
-  /** What says that the store of this folder is kept somewhere else now. */
+  /** The mark that the store of this folder was moved. */
   movedMark(): Promise<MovedMark | undefined>
-  /** Says so, for good: no `up` takes the store of this folder for the one that counts. */
+  /** Marks the store as moved, permanently: no `up` uses the store of this folder any more. */
   markMoved(moved: { readonly to: string; readonly at: string }): Promise<void>
   /** The admin token; made the first time it is asked for. */
   adminToken(): Promise<string>

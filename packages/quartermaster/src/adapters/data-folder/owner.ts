@@ -35,7 +35,7 @@ export async function lockFolder(dir: string): Promise<OwnerLock> {
   }
 }
 
-/** What we use of the driver. */
+/** The part of the driver that we use. */
 interface SqliteLike {
   exec(sql: string): void
   close(): void

@@ -8,7 +8,7 @@ import { codeOf, ignoring, openToOthers, syncFolder, unusable } from './folder.t
 /** A file with 256 random bits that only the owner of the folder can read. */
 interface SecretFile {
   readonly path: string
-  /** What it holds, for messages: `admin token`. */
+  /** Its contents, for messages: `admin token`. */
   readonly what: string
   /** What to do when others could read it. */
   readonly whenSeen: string

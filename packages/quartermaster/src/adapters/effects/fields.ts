@@ -7,7 +7,7 @@ import type { TemplateRule } from '../../core/operations/index.ts'
 /** No witness is longer, once its gaps are filled. */
 export const LONGEST_TEXT = 64 * 1024
 
-/** What every effect on a file says. */
+/** The fields of every effect on a file. */
 export const filePlace = {
   path: z.string().min(1),
   within: z.string().min(1).optional(),
@@ -19,7 +19,7 @@ export const FILE_TEMPLATES: { path: TemplateRule; within: TemplateRule } = {
   within: { roots: ['config'] },
 }
 
-/** What is wrong with the filled texts of an effect on a file. */
+/** Faults of the filled texts of an effect on a file. */
 export function fileObjection(
   walls: Walls,
   { path, within, ...texts }: { path: string; within?: string | undefined; [text: string]: string | undefined },
@@ -27,7 +27,7 @@ export function fileObjection(
   return textObjection(texts) ?? walls.objectionTo({ path, within })
 }
 
-/** What is wrong with filled texts, whatever they are for. */
+/** Faults of filled texts of any effect. */
 export function textObjection(texts: Readonly<Record<string, string | undefined>>): string | undefined {
   const found = Object.entries(texts).find(([, text]) => text !== undefined && !isUsable(text))
   if (!found) return undefined
@@ -225,7 +225,7 @@ function never(reason: string): Unclear {
   return { at: 'unclear', reason, isLasting: true }
 }
 
-/** What a look saw of a place that cannot be looked at. */
+/** The observation of a place that cannot be read. */
 export function observationOf({ reason, isLasting }: Unclear): Observation {
   return isLasting ? { seen: 'unclear', reason, isLasting } : { seen: 'unclear', reason }
 }

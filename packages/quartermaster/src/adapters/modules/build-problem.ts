@@ -4,7 +4,7 @@ import type { Problem } from '../../contracts/index.ts'
 import type { Entry } from './entries.ts'
 import type { Input } from './inputs.ts'
 
-/** What the bundler says, told so that someone can fix it. */
+/** A message of the bundler as a problem that a person can fix. */
 export function toBuildProblem(message: Message, entry: Entry, root: string, notes: BuildNotes): Problem {
   const { text, fix } = explain(message)
   return problemAt(message.location && toPlace(message.location, root, notes), { entry, root, notes, text, fix })
@@ -76,13 +76,13 @@ function ended(text: string): string {
   return /[.!?]$/.test(text) ? text : `${text.replace(/:$/, '')}.`
 }
 
-/** What a build found out on its way, about one file or about all that went into a bundle. */
+/** What a build learned about one file, or about all files of a bundle. */
 export interface BuildNotes {
   /** Every file that was read. */
   readonly inputs: Input[]
-  /** What stands before the first line of a file, by path; places on that line are off by it. */
+  /** Text inserted before the first line of a file, by path; columns on that line are shifted by it. */
   readonly prefixes: Map<string, string>
-  /** What was imported, by the address it is bound to. */
+  /** The imported names, by resolved address. */
   readonly externals: Map<string, string>
   /** Whether an import could not be found although the build may have succeeded (`import('x').catch(…)`). */
   unresolved: boolean

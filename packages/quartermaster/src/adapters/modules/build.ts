@@ -17,7 +17,7 @@ import type { BuildNotes, NoteBook } from './build-problem.ts'
 import type { Entry } from './entries.ts'
 import type { Files } from './inputs.ts'
 
-/** What a build makes of one entry. */
+/** The result of building one entry. */
 export interface Built {
   readonly code: string
   /** About the files of this entry only. */
@@ -79,7 +79,7 @@ function optionsFor(entries: readonly Entry[], root: string): Esbuild.BuildOptio
     outdir: root,
     allowOverwrite: true,
     bundle: true,
-    // One text for each entry: what they share is in all of them.
+    // One bundle per entry: shared code is in each of them.
     splitting: false,
     format: 'esm',
     platform: 'node',
@@ -117,7 +117,7 @@ function createBuildGraph({ inputs, outputs }: Metafile, root: string, read: rea
 
   function namesOf(entry: string): Set<string> {
     const names = new Set([entry])
-    // What is added to a set while it is walked comes up as well, once.
+    // Items added to a set during iteration are visited as well.
     for (const name of names)
       for (const { path, external } of inputs[name]?.imports ?? []) if (!external) names.add(path)
     return names
@@ -133,7 +133,7 @@ function createBuildGraph({ inputs, outputs }: Metafile, root: string, read: rea
   }
 }
 
-/** What stands for `import.meta` and its kin in every bundled file. */
+/** Replaces `import.meta` and its kin in every bundled file. */
 const META = '__quartermaster_meta'
 const USES_META = /\bimport\s*\.\s*meta\b|\b__dirname\b|\b__filename\b/
 
@@ -161,7 +161,7 @@ function projectPlugin(bindings: Bindings, noteBook: NoteBook): Plugin {
   }
 }
 
-/** What names stand for: the running package, other packages as far as they were looked up, and files. */
+/** Resolves names: the running package, other packages, and files. */
 interface Bindings {
   readonly packageEntries: Record<string, string>
   readonly files: Files

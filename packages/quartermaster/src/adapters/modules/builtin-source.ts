@@ -13,7 +13,7 @@ export interface BuiltinSourceOptions {
   version: string
 }
 
-/** The capabilities that come with the package: every subfolder with an index is one. Each is imported once, for good. */
+/** The capabilities of the package: every subfolder with an index is one. Each is imported once, permanently. */
 export function createBuiltinSource(options: BuiltinSourceOptions): Source {
   const units = new Map<string, Promise<SourceUnit>>()
   return {
@@ -32,7 +32,7 @@ export function createBuiltinSource(options: BuiltinSourceOptions): Source {
   }
 }
 
-/** What the capabilities that come with the package are called. */
+/** The names of the package's capabilities. */
 export async function builtinNames(dir: string): Promise<string[]> {
   return (await listModules(dir)).map(({ name }) => name)
 }

@@ -44,7 +44,7 @@ interface BundlerOptions {
 /** More at a time is not faster; it holds the event loop longer, and has more to do over when one entry is broken. */
 const BATCH = 64
 
-/** One batch keeps all of the bundler's threads busy, and meanwhile the one before it is imported. */
+/** A batch keeps all threads of the bundler busy while the previous batch is imported. */
 const BATCHES = 1
 
 /** Enough single entries to keep the bundler's threads busy, few enough to leave file handles to others. */

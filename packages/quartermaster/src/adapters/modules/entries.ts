@@ -54,7 +54,7 @@ function follow(path: string): Promise<Stats | undefined> {
 }
 
 async function folderEntries(dir: string, name: string): Promise<Entry[]> {
-  // One unreadable folder must not stop the rest: it stays an entry, and building it tells what is wrong.
+  // An unreadable folder must not stop the rest: it stays an entry, and building it reports the fault.
   const files = await readdir(join(dir, name)).catch(() => ['index.ts'])
   const indexes = files.filter(file => CODE.exec(file)?.[1] === 'index')
   return indexes.map(file => ({ id: `${basename(dir)}/${name}/${file}`, name, file: join(dir, name, file) }))

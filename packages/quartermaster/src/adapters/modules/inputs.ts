@@ -5,7 +5,7 @@ import { createLimit } from '../../core/kernel/index.ts'
 /** A file as it was when it was read. One that was not there is an input too: its appearance is a change. */
 export interface Input {
   readonly path: string
-  /** What the file system says about it: size, times, inode. `undefined` when it is not there. */
+  /** Size, times and inode of the file; `undefined` when it is missing. */
   readonly stamp: string | undefined
   readonly hash: string | undefined
   /** Whether it was changed so shortly before that another change may have left the same stamp. */

@@ -76,7 +76,7 @@ async function start(entry: Entry, { hash, code }: Bundle, { scratch, signal, ab
   return started
 }
 
-/** What all entries of one load share. */
+/** Shared by all entries of one load. */
 export interface Round {
   readonly files: Files
   readonly bundler: Bundler
@@ -154,7 +154,7 @@ async function importOnce(file: string): Promise<Record<string, unknown>> {
 
 export type GoodUnit = Extract<SourceUnit, { hash: string }>
 
-/** One imported text of an entry, and what it defines once that was collected. */
+/** An imported version of an entry, with its definitions once they are collected. */
 interface Version {
   readonly exports: Record<string, unknown>
   unit: GoodUnit | undefined

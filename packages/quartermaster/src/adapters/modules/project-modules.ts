@@ -116,7 +116,7 @@ interface EntryLoaderDeps extends ModuleImporterDeps {
 function createEntryLoader(entry: Entry, deps: EntryLoaderDeps): EntryLoader {
   const importer = createModuleImporter(entry, deps)
   let inputs: readonly Input[] = []
-  /** What the inputs make, as long as they stay as they are. A broken entry has none, so it is always tried again. */
+  /** The result while the inputs are unchanged. A broken entry has none, so it is built again each time. */
   let current: GoodUnit | undefined
 
   async function unchanged({ files, limit }: Round): Promise<GoodUnit | undefined> {

@@ -8,7 +8,7 @@ export interface ProjectSourceOptions {
   /** The project's `capabilities/`. It need not exist. */
   dir: string
   services: Partial<Services>
-  /** What `quartermaster` and its subpaths mean in project code: file URLs of the running package. */
+  /** File URLs of the running package for `quartermaster` and its subpaths in project code. */
   packageEntries: Record<string, string>
   /** Whether `onChange` watches the files. */
   watch: boolean

@@ -136,7 +136,7 @@ function declaredOf(given: readonly BodyParameter[], { relax }: DeclarationOptio
 const TYPED = ['type', 'enum', 'const', 'anyOf', 'oneOf', 'allOf']
 const ANY = ['string', 'number', 'boolean', 'object', 'array', 'null']
 
-/** One example, where the document has a fitting value for everything that is needed. */
+/** One example, if the document has a fitting value for every required parameter. */
 function examplesOf(given: readonly BodyParameter[], short: string, { relax, fits }: DeclarationOptions): Node {
   const shown = given.filter(({ example, schema }) => example !== undefined && fits(relax(schema), example))
   if (shown.length === 0 || given.some(one => one.isRequired && !shown.includes(one))) return {}
@@ -168,7 +168,7 @@ function addressOf(
   })
   const base = `${server.origin}${server.pathname.replace(/\/$/, '')}`.replace(/[{}]/g, '$&$&')
   const { hostname, host } = server
-  // Only the owner's word lets a tool go inside; what a document names is a stranger's.
+  // Only the owner may let a tool reach internal hosts; the document comes from a stranger.
   if (!isInside(hostname)) return { url: `${base}${path}`, host, notes: [] }
   if (options.server) return { url: `${base}${path}`, host, privateHosts: [hostname], notes: [] }
   const note = `Its server is ${hostname}. If that is meant, give it with --server, or add "privateHosts: [${hostname}]" under "with".`
@@ -204,7 +204,7 @@ function fileOf(front: Node, { method, path, node }: FoundOperation, { title }: 
   return `---\n${visible(head)}---\n\n${visible(body)}\n`
 }
 
-/** What cannot be seen in a file has no business in what a model reads. */
+/** Removes invisible characters: a person who reviews the file could not see what a model reads. */
 function visible(text: string): string {
   return text.replace(/(?![ \n\t])[\p{C}\p{Default_Ignorable_Code_Point}]/gu, '')
 }

@@ -22,7 +22,7 @@ export interface FoundOperation {
   readonly path: string
   readonly short: string
   readonly node: Node
-  /** What stands above it, for all operations of the path. */
+  /** The path item, for all operations of the path. */
   readonly item: Node
   /** Why nothing is known of it, where the document says so much. */
   readonly lost?: string
@@ -64,7 +64,7 @@ function itemAt(references: References, given: unknown): Node | Unmappable {
   }
 }
 
-/** Stands for all that may be at a path: one that cannot be read must hide no other. */
+/** Replaces a path that cannot be read, which must not hide the others. */
 function lostOperation(path: string, { message }: Unmappable): FoundOperation {
   return {
     id: path,
@@ -119,13 +119,13 @@ export function serverOf({ node, item }: FoundOperation, { root }: ApiDocument):
 /** A secret that a declaration refers to. */
 export interface NeededSecret {
   readonly name: string
-  /** What the document calls it. */
+  /** Its name in the document. */
   readonly scheme: string
-  /** What it is to hold. */
+  /** What the secret must contain. */
   readonly what: string
 }
 
-/** How an operation says who asks. */
+/** How an operation authenticates. */
 interface MappedSecurity {
   readonly headers: Readonly<Record<string, string>>
   readonly query: Readonly<Record<string, string>>
@@ -144,8 +144,8 @@ interface SecurityOptions {
 }
 
 /**
- * The first way that can be gone of those a document offers; one that the owner has named a secret for comes before all
- * others, and none at all before those that need a secret. Throws `Unmappable` where there is none.
+ * The first usable security requirement: those with a secret named by the owner first, then none at all, then the others. Throws
+ * `Unmappable` if none is usable.
  */
 export function securityOf(
   { node }: FoundOperation,
@@ -214,7 +214,7 @@ function schemeOf(name: string, scheme: Node, secret: string): MappedSecurity {
   throw new Unmappable(`It wants to be signed in to by "${name}", in a way that a declaration has not.`)
 }
 
-/** The names of all ways to sign in that a document has. */
+/** The names of a document's security schemes. */
 export function schemesIn({ root }: ApiDocument): string[] {
   const { securitySchemes } = isRecord(root.components) ? root.components : {}
   return isRecord(securitySchemes) ? Object.keys(securitySchemes) : []

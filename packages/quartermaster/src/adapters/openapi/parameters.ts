@@ -7,7 +7,7 @@ import { isScalar, type Schemas } from './schema.ts'
 export interface MappedParameter {
   /** In the declaration. */
   readonly name: string
-  /** What the API calls it. */
+  /** Its name in the API. */
   readonly field: string
   readonly place: 'path' | 'query' | 'header'
   readonly schema: Node
@@ -23,7 +23,7 @@ interface MappedParameters {
 /** The parameters of the path and of the operation itself. Throws `Unmappable` where one that is needed cannot be sent. */
 export function parametersOf({ node, item }: FoundOperation, options: Schemas): MappedParameters {
   const all = [...recordsOf(item, options), ...recordsOf(node, options)]
-  // What the operation says counts more.
+  // The operation's parameters override those of the path.
   const unique = new Map(all.map(one => [`${one.in} ${one.name}`, one]))
   const notes: string[] = []
   const parameters: MappedParameter[] = []
@@ -79,7 +79,7 @@ function mapped(
   }
 }
 
-/** What the document gives as an example, of the parameter or of its schema. */
+/** The example of a parameter or of its schema. */
 function exampleOf(one: Node, { references }: Schemas): unknown {
   if (one.example !== undefined) return one.example
   const [first] = Object.values((one.examples ?? {}) as Node).map(example => references.follow(example))
@@ -90,12 +90,12 @@ function exampleOf(one: Node, { references }: Schemas): unknown {
   return listed ?? schema.default
 }
 
-/** What is sent, and the parameters that it is made of. */
+/** A request body, and the parameters in it. */
 interface MappedBody {
   /** As `with` of the declaration has it. */
   readonly body: Node
   readonly parameters: readonly BodyParameter[]
-  /** What of it is left out. */
+  /** Notes about omitted parts. */
   readonly notes?: readonly string[]
 }
 
@@ -160,7 +160,7 @@ function jsonBody(media: unknown, isRequired: boolean, options: BodyOptions): Ma
   const given = isRecord(media) ? media : {}
   const schema = merged(options.plain(given.schema))
   const example = exampleOf(given, options)
-  // What is needed inside of a body that is not needed itself is needed only with it.
+  // Fields required inside an optional body are required only with the body.
   const isWhole = isOpen(schema) || (!isRequired && neededIn(schema).length > 0)
   const fields = isWhole ? undefined : fieldsOf(schema, { example, options })
   if (!fields) {

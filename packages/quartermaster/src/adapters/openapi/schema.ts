@@ -67,7 +67,7 @@ export function outerSchemas(references: References): Schemas {
 interface Plain {
   readonly references: References
   readonly isOld: boolean
-  /** Told how long each part is when it is written. */
+  /** Called with the length of each written part. */
   spend(characters: number): void
   /** Names of properties that only the server sets. */
   unsentIn(node: Node): readonly string[]
@@ -86,7 +86,7 @@ function plainSchema(given: unknown, options: Plain, { within, unsent: around }:
   const node = options.references.follow(given)
   const line = (text: string) => options.spend(text.length + PUNCTUATION + INDENT * within.length)
   line('')
-  // One that contains itself is any value from there on.
+  // A recursive schema accepts any value from here on.
   if (within.length >= DEEPEST || within.includes(node)) return {}
   const unsent = new Set([...around, ...options.unsentIn(node)])
   const below = [...within, node]
@@ -126,7 +126,7 @@ function createUnsent(references: References): Plain['unsentIn'] {
   return function unsentIn(node: Node): readonly string[] {
     const before = known.get(node)
     if (before) return before
-    // One that contains itself has nothing to add to itself.
+    // A recursive schema adds nothing to itself.
     known.set(node, [])
     const own = isRecord(node.properties) ? Object.entries(node.properties) : []
     const parts = Array.isArray(node.allOf) ? node.allOf.map(part => references.follow(part)) : []

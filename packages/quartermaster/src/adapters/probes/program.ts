@@ -29,7 +29,7 @@ export function program({ command, versionArgs = ['--version'], version }: Progr
   }
 }
 
-/** What it printed, or why it could not be made to. */
+/** The program's output, or why there is none. */
 async function start(file: string, args: readonly string[], signal: AbortSignal): Promise<{ text: string } | string> {
   try {
     const { text, code } = await runProgram(file, args, signal)
@@ -88,7 +88,7 @@ async function findFile(path: string): Promise<Found> {
   if (file) return { file }
   const isThere = await stat(path).then(
     stats => stats.isFile(),
-    // Whatever keeps us from seeing it keeps us from running it.
+    // A program that we may not see we may not run either.
     () => false,
   )
   return { reason: isThere ? `"${path}" is not executable.` : `There is no program at "${path}".` }
@@ -125,7 +125,7 @@ async function isExecutable(file: string): Promise<boolean> {
   }
 }
 
-/** What a program printed and how it ended; `code` is `null` when someone killed it. */
+/** A program's output and exit; `code` is `null` when it was killed. */
 interface Run {
   readonly text: string
   readonly code: number | null
@@ -134,7 +134,7 @@ interface Run {
 /** Enough for any version and for the pages of build options that some programs print after it. */
 const MAX_BYTES = 64 * 1024
 
-/** What programs need to start at all. Everything else in our environment, secrets first, is none of their business. */
+/** The variables that programs need to start. The rest of our environment, secrets above all, is not passed. */
 const PASSED_ON = ['PATH', 'Path', 'HOME', 'LANG', 'SystemRoot', 'SYSTEMROOT', 'USERPROFILE', 'TEMP', 'TMP', 'TMPDIR']
 
 /** Runs a program without a shell until it ends, has said enough or the signal aborts. Nothing it started stays. */

@@ -29,7 +29,7 @@ function look(host: string, port: number, signal: AbortSignal): Promise<ProbeVer
       resolve(UP)
       socket.destroy()
     })
-    // Stays for good: a destroyed socket may have one more error to tell, which would end the process unheard.
+    // Never removed: a destroyed socket may emit one more error, which would end the process without a listener.
     socket.on('error', error => {
       const verdict = signal.aborted ? undefined : probeResultOf(error, { host, address })
       if (verdict) resolve(verdict)

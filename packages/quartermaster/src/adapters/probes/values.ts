@@ -8,7 +8,7 @@ export interface PathOptions {
   /** Where a relative path counts from. Default: the working folder of the process. */
   readonly base?: string
   readonly kind?: 'file' | 'folder'
-  /** What must be allowed with it. Default: that it is there is enough. */
+  /** The required access. Default: it exists. */
   readonly access?: 'read' | 'write' | 'execute'
 }
 
@@ -42,7 +42,7 @@ const ACCESS = {
   execute: { mode: constants.X_OK, verb: 'executed' },
 } as const
 
-/** What a refused look says about the path; nothing when the trouble is ours or the disk's. */
+/** What a file system error says about the path; `undefined` for faults of our process or of the disk. */
 function reasonOf(code: string | undefined, file: string, { kind, access }: PathOptions): string | undefined {
   if (code === 'ENOENT' || code === 'ENOTDIR') return `There is no ${kind ?? 'file or folder'} at "${file}".`
   if (code === 'ELOOP') return `"${file}" is a link that leads back to itself.`

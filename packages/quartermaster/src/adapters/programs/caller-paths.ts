@@ -5,7 +5,7 @@ import { unescape } from 'node:querystring'
 import type { ForeignText } from '../../core/catalogue/index.ts'
 import { type Clock, inTurns, type Steps } from '../../core/kernel/index.ts'
 
-/** What texts of a caller lead to: the data folder, or too many places to check. */
+/** Where texts of a caller lead: the data folder, elsewhere, or too many places to check. */
 export type CallerPathResult =
   | { readonly kind: 'elsewhere' }
   | { readonly kind: 'dataFolder'; readonly parameter: string; readonly piece: string }
@@ -135,7 +135,7 @@ function* piecesIn({ text, from }: Pick<ForeignText, 'text' | 'from'>): Generato
 /** A line of a list of files, as far as one can see. */
 const FILE_LINE = /^\s*[^\s"'`{}()<>=;,]+\s*$/
 
-/** What a program may take for a pattern: `{a}`, `[a]`. */
+/** Signs that a program may read as a pattern: `{a}`, `[a]`. */
 const withoutPattern = (text: string) => text.replace(/[{}[\]]/g, '')
 
 /** A text as it is, and as JSON and addresses spell it. */
@@ -188,7 +188,7 @@ function* asPath(text: string): Generator<string> {
   if (rest.includes('/')) yield rest.slice(rest.indexOf('/'))
 }
 
-/** What may be a path in the middle of a text. */
+/** Possible paths in the middle of a text. */
 function* partsOf(text: string): Generator<string> {
   yield unquoted(text)
   for (const [quoted] of text.matchAll(/"[^"]+"|'[^']+'/g)) yield unquoted(quoted)
@@ -233,13 +233,13 @@ interface Standpoint {
   readonly home: string
 }
 
-/** What may stand behind letters that are options. */
+/** Possible paths behind option letters. */
 function afterOptionLetters(text: string): string[] {
   const tails: string[] = []
   const letters = /^-([A-Za-z0-9]{1,16})/.exec(text)?.[1]?.length ?? 0
   for (let at = 2; at < 2 + letters; at++) {
     const tail = text.slice(at)
-    // Of `-Idocs/home` the end is no path by itself.
+    // The end of `-Idocs/home` alone is no path.
     if (at === 2 || !tail.startsWith('/')) tails.push(tail)
   }
   return tails

@@ -5,9 +5,9 @@ import { isMarkedOtherwise } from './marked-processes.ts'
 
 interface DescendantsOptions {
   readonly clock: Clock
-  /** Whose they are, as marks name it. A process with another mark belongs to another gateway, with all that it has started. */
+  /** The mark of this gateway. A process with another mark belongs to another gateway, with all its descendants. */
   readonly folder: string
-  /** Told of the children and all that is known of them whenever that has changed: `123:45 678:90`, numbers and starts. */
+  /** Called with the children and their known descendants when these change: `123:45 678:90`, process ids and start times. */
   onChange(known: string): void
 }
 
@@ -51,7 +51,7 @@ export function createDescendants({ clock, folder, onChange }: DescendantsOption
   let looking = Promise.resolve()
   let next: Promise<void> | undefined
 
-  /** One after the other. One that has not begun serves everybody who wants one. */
+  /** One after the other. A scan that has not begun serves all callers. */
   function look(): Promise<void> {
     next ??= looking.then(() => {
       next = undefined
@@ -75,7 +75,7 @@ export function createDescendants({ clock, folder, onChange }: DescendantsOption
       }
       tell()
     } catch {
-      // Nothing can be seen now, for want of a descriptor perhaps. What is known stays, and the next look is not far.
+      // Processes cannot be read now, perhaps for want of a descriptor. The known ones stay until the next scan.
     }
   }
 
@@ -112,7 +112,7 @@ export function createDescendants({ clock, folder, onChange }: DescendantsOption
     look,
     add(child) {
       if (!table.isShown) return
-      // One that has ended already may have left others in its group.
+      // An ended process may have left others in its group.
       const root = table.find(child) ?? { pid: child, parent: 0, group: child, start: 0 }
       families.set(child, { root, kin: [] })
       tell()
@@ -139,9 +139,9 @@ export function createDescendants({ clock, folder, onChange }: DescendantsOption
 }
 
 interface ProcessTree {
-  /** What lives of these, and all that descends from it. */
+  /** Which of these still run, and all their descendants. */
   from(known: readonly ProcessEntry[]): ProcessEntry[]
-  /** What is in the group that one has led, unless its number is another's by now. */
+  /** The processes in the group of a former leader, unless its process id was reused. */
   groupOf(leader: ProcessEntry): readonly ProcessEntry[]
 }
 
@@ -272,7 +272,7 @@ function createProcessTable(clock: Pick<Clock, 'breathe'>): ProcessTable {
       try {
         return find(entry.pid)?.start === entry.start && isOurs(entry) && process.kill(entry.pid, 'SIGKILL')
       } catch {
-        // It ended by itself.
+        // It has ended already.
         return false
       }
     },

@@ -22,7 +22,7 @@ export function createMarkedProcesses(): MarkedProcesses {
   let waiting: Hunt[] = []
   let isRunning = false
 
-  /** One look serves everybody who waits for one: many children may end at the same time. */
+  /** One scan serves all callers: many children may end at the same time. */
   async function run(): Promise<void> {
     if (isRunning) return
     isRunning = true
@@ -85,7 +85,7 @@ export function createMarkedProcesses(): MarkedProcesses {
       process.kill(pid, 'SIGKILL')
       return true
     } catch {
-      // It ended by itself.
+      // It has ended already.
       return false
     }
   }
@@ -119,7 +119,7 @@ interface Hunt {
 /** The variable by which a child and whatever it starts are known, whatever groups and sessions they form. */
 export const MARK = 'QUARTERMASTER_UPSTREAM'
 
-/** Whose child a process is: of which data folder, which run of the gateway, and the how manieth there. */
+/** The mark of a child process: its data folder, the run of the gateway, and a number. */
 export interface Mark {
   readonly folder: string
   readonly run: string
@@ -173,7 +173,7 @@ export function isMarkedOtherwise(environ: Buffer, folder: string): boolean {
   return text !== undefined && parseMark(text)?.folder !== folder
 }
 
-/** What the variable is set to, if it is: `NAME=value`, each ended by a zero byte. */
+/** The value of the variable in a list of `NAME=value`, each ended by a zero byte. */
 function textIn(environ: Buffer): string | undefined {
   for (let at = environ.indexOf(`${MARK}=`); at >= 0; at = environ.indexOf(`${MARK}=`, at + 1)) {
     if (at > 0 && environ[at - 1] !== 0) continue

@@ -83,7 +83,7 @@ export function createProcessManager({
       process: program,
       stop,
       async look() {
-        // Nothing descends from one that has ended. What it has left may carry the mark, and have started what does not.
+        // An ended process has no descendants. Processes that it left may carry the mark, and their children may not.
         if (!child.isRunning()) descendants.join(program.pid, await processes.find(isOwn))
         await descendants.look()
       },
@@ -160,7 +160,7 @@ const PASSED_ON_WINDOWS = new Set([
 export interface ChildEnvironmentOptions {
   /** Our own environment. */
   readonly inherited: Readonly<Record<string, string | undefined>>
-  /** What the configuration says; it wins. */
+  /** From the configuration; it wins. */
   readonly configured: Readonly<Record<string, string>>
   readonly mark: string
   readonly platform?: NodeJS.Platform

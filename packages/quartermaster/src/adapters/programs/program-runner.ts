@@ -118,7 +118,7 @@ function collect(stream: Readable, take: (size: number) => number) {
   return { ended, bytes: () => Buffer.concat(parts) }
 }
 
-/** What the system says about a program that it does not start; nothing for what is no such word. */
+/** The reason for a system error code when a program does not start; `undefined` for other codes. */
 function startFailure(error: unknown, program: string): ProgramOutcome | undefined {
   const { code, syscall } = error as NodeJS.ErrnoException
   if (typeof code !== 'string' || typeof syscall !== 'string' || !syscall.startsWith('spawn')) return undefined

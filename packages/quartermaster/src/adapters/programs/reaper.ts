@@ -7,7 +7,7 @@ interface ReaperOptions {
   /** The mark of this run's children, without the child. */
   readonly run: string
   readonly clock: Clock
-  /** Told once when there is none to be had. */
+  /** Called once if no reaper can be started. */
   onMissing(error: Error): void
 }
 
@@ -26,7 +26,7 @@ interface Reaper {
   close(): Promise<void>
 }
 
-/** One that dies younger is not started again until there is a new child: something kills it, or there is no shell. */
+/** A reaper that dies younger is restarted only with the next child: something kills it, or there is no shell. */
 const GROWN_UP_MS = 1_000
 /** It only has to end. One that was stopped by a signal, or gets no processor, must not keep us. */
 const HOME_MS = 2_000

@@ -2,7 +2,7 @@ import { mkdir, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { callTool, openChannel, tempFolder } from '../mcp-upstream/testing/child-fixture.ts'
-import { workingFolder } from './working-folder.ts'
+import { workingFolder } from './index.ts'
 
 /** A project with a data folder in it, links to it, and folders beside it. */
 async function project() {

@@ -42,7 +42,7 @@ export function toAgentEntry(
     return { name, file, hash, problems: document.faults.map(fault => toProblem(fault, source)) }
   const { value: whole, faults } = checkDocument(document, AgentConfig, sources)
   const wrong = whole ? {} : wrongCapabilities(faults)
-  // What is wrong inside capabilities takes away these alone; anything else leaves nothing that could be relied on.
+  // A fault inside a capability takes away that capability alone; any other fault makes the whole file unusable.
   const config = whole ?? (wrong && checkDocument(without(document, wrong), AgentConfig, sources).value)
   return {
     name,
@@ -54,7 +54,7 @@ export function toAgentEntry(
   }
 }
 
-/** The capabilities that all these faults are in, each with what is wrong; nothing when one is elsewhere. */
+/** The capabilities with a fault, each with its first one; `undefined` if a fault is elsewhere. */
 function wrongCapabilities(faults: readonly Fault[]): Record<string, string> | undefined {
   const found = new Map<string, string>()
   for (const { path, message } of faults) {
@@ -85,9 +85,9 @@ export function hashOf(text: string): string {
 /** A file that is about to be changed. */
 export interface EditedFile {
   readonly path: string
-  /** What it is called in messages. */
+  /** Its name in messages. */
   readonly file: string
-  /** What an unfit file is. */
+  /** The code of the error for an unfit file. */
   readonly code: 'AGENT_INVALID' | 'CONFIG_INVALID'
   /** Set on the file whatever it had before; kept when absent. */
   readonly mode?: number
@@ -95,7 +95,7 @@ export interface EditedFile {
   readonly folderMode?: number
 }
 
-/** How a file is changed: for good, or only to see what would come of it. */
+/** Changes a file, or only previews the change. */
 export type Edit = typeof editText
 
 /**
@@ -117,7 +117,7 @@ export async function editText<T extends { readonly text: string }>(
   return answer
 }
 
-/** Changes that are only tried, one after the other: each finds what those before it would have written. Nothing is written. */
+/** Previews changes without writing: each sees the results of those before it. */
 export function previewEdits(): Edit {
   const texts = new Map<string, string>()
   return async (edited, next) => {

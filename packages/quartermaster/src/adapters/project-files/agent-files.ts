@@ -30,7 +30,7 @@ export interface AgentFilesOptions {
 export interface AgentFiles {
   /** All of them, sorted by name. An agent whose text and references are unchanged is the same object as before. */
   load(): Promise<AgentEntry[]>
-  /** One of them, read again; `undefined` when there is no such file. */
+  /** Reads one agent's file; `undefined` when there is none. */
   read(name: string): Promise<AgentEntry | undefined>
   /** Whether an agent's file may name this capability. Also of one that is wrong, by its text; one that cannot be read may. */
   mayName(name: string, capability: string): Promise<boolean>
@@ -177,7 +177,7 @@ function changedText(current: string, file: string, change: AgentChange): { text
   const { mark, text } = splitByteOrderMark(current)
   const document = parseDocument(text)
   const before = checked(document, file, 'cannot be edited until these problems are fixed')
-  // What JSON cannot say, `undefined` above all, is not to be written.
+  // Refuses values that JSON has no form for, mainly `undefined`.
   const after: unknown = JSON.parse(JSON.stringify(change(structuredClone(before))))
   const changes = changesBetween({ written: document.value, before, after })
   const changed = mark + changes.reduce(applyChange, text)
@@ -199,7 +199,7 @@ async function schemaReference(projectDir: string): Promise<{ $schema?: string }
   return found ? { $schema: '../.quartermaster/schemas/agent.schema.json' } : {}
 }
 
-/** Nothing is written before the new text was read back and says what was asked for. */
+/** Reads the new text back before it is written, and refuses it unless it has the wanted value. */
 function verified(text: string, file: string, wanted: unknown): AgentConfig {
   const config = checked(parseDocument(text), file, 'would not be valid after this change, so nothing was written')
   if (isDeepStrictEqual(config, UnresolvedConfig.parse(wanted))) return config

@@ -1,11 +1,12 @@
 import { describe, expect, it } from 'vitest'
 import { tempProject } from '../../testing/temp-project.ts'
-import type { SetUpstreamOptions } from './config-editor.ts'
-import { createConfigEditor } from './index.ts'
+import { type ConfigEditor, createConfigEditor } from './index.ts'
 
 const CONFIG = 'quartermaster.config.json'
 
-/** A project with one upstream, and a way to write that one anew. */
+type SetUpstreamOptions = Parameters<ConfigEditor['setUpstream']>[2]
+
+/** A project with one upstream, and functions that set it again. */
 async function projectWith(entry: unknown) {
   const text = typeof entry === 'string' && entry.startsWith('{') ? entry : JSON.stringify({ mcpServers: { a: entry } })
   const { dir, path, read, write } = await tempProject({ [CONFIG]: text })

@@ -37,7 +37,7 @@ export interface SetUpstream extends Pick<AddedUpstream, 'file' | 'outcome' | 'c
   readonly missing: Readonly<Record<string, string>>
   /** The secrets of the entry that was there before, as far as the new one does not refer to them and they are not spared. */
   readonly unneeded: readonly string[]
-  /** Those that settings of the owner referred to which went, by name, and what these are called. */
+  /** Secrets that removed settings of the owner referred to, with the names of these settings. */
   readonly spared: SparedSecrets
 }
 
@@ -53,7 +53,7 @@ interface PreviewOptions extends SetUpstreamOptions {
   readonly beside: readonly BesideUpstream[]
 }
 
-/** One that would be there by then. */
+/** Another upstream that would be added first. */
 interface BesideUpstream {
   readonly name: string
   readonly entry: Fields
@@ -69,9 +69,9 @@ interface PreviewedUpstream extends Omit<SetUpstream, 'unneeded' | 'spared'> {
   readonly config: UpstreamConfig | undefined
   /** Every text of the configuration that must not be shown. */
   readonly masks: readonly string[]
-  /** What would keep it from being used. */
+  /** Why it could not be used. */
   readonly problems: readonly Problem[]
-  /** What would become of the secrets of the entry that was there before; absent where it has none that it alone needs. */
+  /** The outcome for secrets that only the replaced entry needs; absent if there are none. */
   readonly released: ReleasedSecrets | undefined
 }
 
@@ -170,7 +170,7 @@ function changed(wish: Wish, { config, secretsFile, projectDir, edit, added }: C
     const present = presentEntry(name, servers)
     const { entry: wanted, ...versions } = withPresentVersions(entry, present)
     const parts = partsOf(present, wanted)
-    // What goes may be written again, and then refer to what it did before.
+    // A removed setting may be written again, and then refers to the same secret.
     const others = [{ ...fields, [SERVERS]: { ...servers, [name]: parts.kept } }, parts.gone]
     const place = { secretsFile, projectDir, configFile: config.path, stated: parts.stated, others, added, edit }
     const named = await nameSecrets(wanted, { secrets, missing }, place)
@@ -256,7 +256,7 @@ async function wouldRelease(
 /** Stands for a value that a person would be asked for. As an address it is valid where one is needed; elsewhere any text is. */
 export const ANY_ANSWER = 'https://answer.invalid'
 
-/** What stands under the name now. Where there is nothing, nothing that differs only in how it is written may be there either. */
+/** The entry of this name. If there is none, no name that differs only in spelling may exist either. */
 function presentEntry(name: string, servers: Fields): unknown {
   if (Object.hasOwn(servers, name)) return servers[name]
   const twin = Object.keys(servers).find(other => consentPrefix(other) === consentPrefix(name))
@@ -333,7 +333,7 @@ function unknown(name: string, known: readonly string[]): AppError {
   return new AppError('NAME_UNKNOWN', `The configuration names no upstream "${name}".${hint}`)
 }
 
-/** One at a time: two changes made at once would otherwise take each other for someone else's. */
+/** One at a time: concurrent changes would otherwise conflict with each other. */
 export function createQueue(): <T>(task: () => Promise<T>) => Promise<T> {
   let last: Promise<unknown> = Promise.resolve()
   return task => {

@@ -52,12 +52,12 @@ function changedText(text: string, before: Fields, servers: Fields): string {
   return verified(changesBetween({ written: before, before, after }).reduce(applyChange, text), after)
 }
 
-/** What JSON cannot say, `undefined` above all, is not to be written. */
+/** Refuses values that JSON has no form for, mainly `undefined`. */
 function plain(value: Fields): Fields {
   return JSON.parse(JSON.stringify(value)) as Fields
 }
 
-/** Nothing is written before the new text was read back and says what was asked for. */
+/** Reads the new text back before it is written, and refuses it unless it has the wanted value. */
 function verified(text: string, wanted: Fields): string {
   if (isDeepStrictEqual(parseDocument(text).value, wanted)) return text
   throw new AppError(
@@ -66,17 +66,17 @@ function verified(text: string, wanted: Fields): string {
   )
 }
 
-/** What stands in the place of an entry that is to be written, as that one sees it. */
+/** The present entry, split by the entry that replaces it. */
 export interface EntryParts {
-  /** What the new one speaks of as well, and takes the place of. */
+  /** Settings that the new entry has as well, and replaces. */
   readonly stated: Fields
-  /** What only the owner says. It stays. */
+  /** Settings that only the owner wrote. They stay. */
   readonly kept: Fields
   /** Settings of the owner that go all the same, because what is reached in the new way has none such, by what they are called. */
   readonly gone: Fields
 }
 
-/** What of an entry goes over into the one that takes its place, and what does not. Absent where there is none. */
+/** Splits a replaced entry into settings that stay and settings that go. Absent if there is none. */
 export type Succession = Pick<AddedUpstream, 'keptSettings' | 'goneSettings' | 'keptVersions'>
 
 /** How a server is reached. An entry that names one of these replaces all of them: what it leaves out is gone. */
@@ -102,7 +102,7 @@ export function withKept(entry: Fields, kept: Fields): Fields {
   return { ...kept, ...entry, ...Object.fromEntries(shared) }
 }
 
-/** What the settings are called that stay beside an entry, and those that go. */
+/** The names of the settings that stay and of those that go. */
 export function settingsIn({ kept, gone }: EntryParts, entry: Fields): Succession {
   const names = Object.entries(kept).flatMap(([key, own]) =>
     isRecord(own) && Object.hasOwn(entry, key) ? Object.keys(own).map(part => `${key}.${part}`) : [key],
@@ -178,7 +178,7 @@ function loginParts(value: unknown, said: unknown, { isMoved }: { readonly isMov
   return { stated, ...(own.length > 0 && { kept: Object.fromEntries(own) }) }
 }
 
-/** What agents show: programs are given variables, and addresses headers. */
+/** Agents' credentials: variables for programs, headers for addresses. */
 const CREDENTIALS = { stdio: 'env', http: 'headers' } as const
 
 /** Without the credentials of this kind. */
@@ -194,7 +194,7 @@ function credentialParts(agents: unknown, alien: 'env' | 'headers'): FieldParts 
   return { ...(kept.length > 0 && { kept: Object.fromEntries(kept) }), gone }
 }
 
-/** Without what goes without saying. */
+/** Without default values. */
 function inFewWords({ type, ...fields }: Fields): Fields {
   const isUsual = SHAPES[transportOf(fields)].type.safeParse(type).success
   const said = Object.entries(fields).filter(([key, value]) => !(USUALLY_EMPTY.has(key) && isEmpty(value)))

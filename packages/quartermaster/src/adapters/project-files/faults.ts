@@ -2,7 +2,7 @@ import { AppError, type JsonSchema, type Problem } from '../../contracts/index.t
 
 export type Path = readonly (string | number)[]
 
-/** Something wrong at a place in a text; it becomes a Problem once the file is known. */
+/** A fault at an offset of a text; it becomes a Problem once the file is known. */
 export interface Fault {
   readonly offset: number
   readonly path: Path
@@ -10,7 +10,6 @@ export interface Fault {
   readonly fix: string
 }
 
-/** Whose faults these are. */
 interface FaultSource {
   readonly file: string
   readonly text: string
@@ -56,7 +55,7 @@ function lineAndColumn(text: string, offset: number): string {
   return `${before.split('\n').length}:${offset - lineStart + 1}`
 }
 
-/** The part of a schema that describes what stands at a path. */
+/** The part of a schema that describes the value at a path. */
 export function schemaAt(schema: JsonSchema, path: Path): JsonSchema | undefined {
   return path.reduce<JsonSchema | undefined>(step, schema)
 }
@@ -66,7 +65,7 @@ export function knownKeys(schema: JsonSchema | undefined): string[] {
   return Object.keys(asSchema(schema?.['properties']) ?? {})
 }
 
-/** What a schema asks for, in words: `a whole number from 1 to 100`. */
+/** A schema's expectation in words: `a whole number from 1 to 100`. */
 export function expectation(schema: JsonSchema | undefined): string {
   if (!schema) return 'something else'
   if (Array.isArray(schema['enum'])) return `one of ${schema['enum'].map(value => JSON.stringify(value)).join(', ')}`

@@ -14,26 +14,38 @@ export interface FileWatch {
   close(): Promise<void>
 }
 
-interface WatchOptions {
+interface Places {
   readonly projectDir: string
   /** In the project folder. */
   readonly configFile: string
-  readonly log: Log
-  onChange(change: ProjectChange): void
 }
 
+/** Editors write a file in several steps; this is longer than the gaps between them and shorter than anyone notices. */
+const QUIET_MS = 60
+
 /**
- * Tells, once things are quiet, that agents' files or the configuration file were edited, added or deleted. It tells once when
- * it begins to notice: they may have been before.
+ * Reports, once nothing has changed for a moment, that agents' files or the configuration file were edited, added or deleted.
+ * Also reports once when watching begins: an earlier edit was not noticed, and the listener may have read before it.
  */
-export function watchProject({ projectDir, configFile, log, onChange }: WatchOptions): FileWatch {
-  const notice = createQuietNotice<keyof ProjectChange>(kinds =>
-    onChange({ agents: kinds.has('agents'), config: kinds.has('config') }),
-  )
-  const places = { projectDir: resolve(projectDir), configFile: resolve(configFile) }
-  // An earlier edit was not noticed, and the listener may have read before it.
+export function watchProject({
+  log,
+  onChange,
+  ...given
+}: Places & { readonly log: Log; onChange(change: ProjectChange): void }): FileWatch {
+  const places = { projectDir: resolve(given.projectDir), configFile: resolve(given.configFile) }
+  const changed = new Set<keyof ProjectChange>()
+  let timer: NodeJS.Timeout | undefined
+  const add = (kind: keyof ProjectChange) => {
+    changed.add(kind)
+    clearTimeout(timer)
+    timer = setTimeout(() => {
+      const change = { agents: changed.has('agents'), config: changed.has('config') }
+      changed.clear()
+      onChange(change)
+    }, QUIET_MS).unref()
+  }
   const onReady = () => onChange({ agents: true, config: true })
-  const started = start(places, log, { add: notice.add, onReady }).catch((error: unknown) => {
+  const started = start(places, log, add, onReady).catch((error: unknown) => {
     // Without a watcher everything still works, by `reload`.
     log.warn('The project folder is not watched; use reload after an edit.', { reason: messageOf(error) })
     return undefined
@@ -42,26 +54,21 @@ export function watchProject({ projectDir, configFile, log, onChange }: WatchOpt
     ready: started.then(watcher => watcher?.ready),
     async close() {
       await (await started)?.close()
-      notice.cancel()
+      clearTimeout(timer)
     },
   }
 }
 
-interface Places {
-  readonly projectDir: string
-  readonly configFile: string
-}
-
-interface Told {
-  add(kind: keyof ProjectChange): void
-  onReady(): void
-}
-
-async function start(places: Places, log: Log, { add, onReady }: Told): Promise<FileWatch> {
+async function start(
+  places: Places,
+  log: Log,
+  add: (kind: keyof ProjectChange) => void,
+  onReady: () => void,
+): Promise<FileWatch> {
   const { watch } = await import('chokidar')
   const folders = new Set([places.projectDir, join(places.projectDir, 'agents')])
-  // The project folder is watched rather than its parts, so that what comes later is noticed too. Naming a part beside it,
-  // one that is not there above all, would make the watcher lose the rest.
+  // Watches the project folder rather than its parts, so that parts created later are noticed too. Naming a missing part
+  // besides would make the watcher lose the rest.
   const watcher = watch(places.projectDir, {
     depth: 1,
     ignoreInitial: true,
@@ -75,7 +82,7 @@ async function start(places: Places, log: Log, { add, onReady }: Told): Promise<
     if (kind) add(kind)
   })
   const closed = new AbortController()
-  // A watcher that is closed early never says that it is ready.
+  // A watcher that is closed early never emits "ready".
   const ready = new Promise<void>(done => {
     watcher.once('ready', () => {
       if (!closed.signal.aborted) onReady()
@@ -97,37 +104,6 @@ function changeKind(path: string, { projectDir, configFile }: Places): keyof Pro
   const full = resolve(path)
   if (full === configFile) return 'config'
   const [folder, file, ...deeper] = relative(projectDir, full).split(sep)
-  return folder === 'agents' && file?.endsWith('.json') && !file.startsWith('.') && deeper.length === 0
-    ? 'agents'
-    : undefined
-}
-
-/** Collects what happens and tells it once nothing more has happened for a moment. */
-interface QuietNotice<T> {
-  add(item: T): void
-  cancel(): void
-}
-
-// Editors write a file in several steps; this is longer than the gaps between them and shorter than anyone notices.
-const QUIET_MS = 60
-
-/** Makes a notice that hands over each different item once. */
-export function createQuietNotice<T>(tell: (items: ReadonlySet<T>) => void): QuietNotice<T> {
-  let timer: NodeJS.Timeout | undefined
-  let items = new Set<T>()
-  return {
-    add(item) {
-      items.add(item)
-      clearTimeout(timer)
-      timer = setTimeout(() => {
-        const told = items
-        items = new Set()
-        tell(told)
-      }, QUIET_MS).unref()
-    },
-    cancel() {
-      clearTimeout(timer)
-      items.clear()
-    },
-  }
+  const isAgent = folder === 'agents' && file?.endsWith('.json') && !file.startsWith('.') && deeper.length === 0
+  return isAgent ? 'agents' : undefined
 }

@@ -9,7 +9,7 @@ import {
 import { jsonFault } from '../../core/kernel/index.ts'
 import type { Fault, Path } from './faults.ts'
 
-/** A JSON text with comments, read: its values, where each stands, and what is wrong with it. */
+/** A parsed JSON text with comments: its values, their positions, and its faults. */
 export interface JsonDocument {
   /** The text without a byte order mark; offsets count in it. */
   readonly text: string
@@ -27,7 +27,7 @@ const BYTE_ORDER_MARK = '\uFEFF'
 /** Names that lead to the prototype instead of to a property, where later code copies the values carelessly. */
 export const FORBIDDEN_KEYS: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype'])
 
-/** Reads JSON with comments and trailing commas. Never throws: what is wrong stands in `faults`. */
+/** Reads JSON with comments and trailing commas. Never throws: see `faults`. */
 export function parseDocument(input: string): JsonDocument {
   const { text } = splitByteOrderMark(input)
   const tooDeep = findTooDeep(text)
@@ -65,7 +65,7 @@ export function nodeAt({ root }: JsonDocument, path: Path): Node | undefined {
   return root && findNodeAtLocation(root, [...path])
 }
 
-/** What stands at a path, as a document of its own. Its offsets count in the whole text. */
+/** The value at a path as a document of its own. Its offsets count in the whole text. */
 export function partOf(document: JsonDocument, path: Path): JsonDocument {
   const { text, faults } = document
   const inside = faults.filter(fault => path.every((key, i) => fault.path[i] === key))

@@ -177,14 +177,14 @@ function skip(text: string, offset: number, trivia: RegExp): number {
   }
 }
 
-/** One step from one value to another. Steps are taken in order, each on what the one before left. */
+/** One edit. Edits are applied in order, each to the result of the previous one. */
 type JsonChange =
   | { readonly kind: 'set'; readonly path: Path; readonly value: unknown }
   | { readonly kind: 'insert'; readonly path: Path; readonly index: number; readonly value: unknown }
   | { readonly kind: 'remove'; readonly path: Path }
 
 interface Versions {
-  /** What the text holds. */
+  /** The value of the text. */
   readonly written: unknown
   /** The same with defaults filled in, as the editor saw it. */
   readonly before: unknown

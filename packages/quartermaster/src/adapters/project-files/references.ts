@@ -4,15 +4,15 @@ import type { Path } from './faults.ts'
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
-/** What references can be taken from. Without secrets, a reference to one stays as it is, because its file could not be read. */
+/** The values for references. If the secrets file could not be read, references to secrets stay as they are. */
 export interface ReferenceSources {
   readonly env: Environment
   readonly secrets: Secrets | undefined
-  /** Receives every text that took the place of a reference, so that it can be masked. */
+  /** Receives every value that replaced a reference, so that it can be masked. */
   readonly onValue?: ((value: string, kind: 'env' | 'secret') => void) | undefined
 }
 
-/** A reference that leads nowhere. Never holds a value. */
+/** A reference without a value. Never contains one. */
 interface ReferenceFault {
   readonly path: Path
   readonly message: string
@@ -36,7 +36,7 @@ export function hasReference(text: string): boolean {
 /** The names of the secrets that the texts of a value refer to, each once. */
 export function secretNamesIn(value: unknown): string[] {
   const names = new Set<string>()
-  // Whatever is found stands for nothing here: only what was asked for counts.
+  // Only the requested names matter here, not their values.
   const secrets: Secrets = { get: name => (names.add(name), '') }
   resolveReferences(value, { env: {}, secrets })
   return [...names]

@@ -9,8 +9,8 @@ import { hasReference, type ReferenceSources, resolveReferences } from './refere
 type Checked<T> = { value: T } | { faults: Fault[] }
 
 /**
- * Checks a document's values, references already replaced, against a schema. What was found is told from the text as it
- * stands, so that the text behind a reference never shows.
+ * Checks a document's values, with references resolved, against a schema. Messages quote the written text, so that the value of
+ * a reference never shows.
  */
 export function checkSchema<S extends z.ZodType>(
   schema: S,
@@ -92,7 +92,7 @@ export function checkDocument<S extends z.ZodType>(
   const resolved = resolveReferences(document.value, sources)
   const unresolved = new Set(resolved.faults.map(fault => fault.path.join('.')))
   const checked = checkSchema(schema, resolved.value, document)
-  // A value that could not be replaced is told once, as that; what the schema says about its raw text is noise.
+  // An unresolved reference is reported once; what the schema says about its raw text is noise.
   const mismatches = 'faults' in checked ? checked.faults.filter(fault => !unresolved.has(fault.path.join('.'))) : []
   const missing = resolved.faults.map(fault => ({ ...fault, offset: offsetOf(document, fault.path) }))
   const faults = [...document.faults, ...missing, ...mismatches].sort((a, b) => a.offset - b.offset)

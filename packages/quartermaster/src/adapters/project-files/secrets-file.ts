@@ -12,13 +12,13 @@ interface SecretsRead {
   readonly problems: readonly Problem[]
 }
 
-/** What is wrong with the secrets file as it is now, for code that read it earlier. */
+/** The present problems of the secrets file, for code that read it earlier. */
 export async function secretsProblems(dataDir: string): Promise<readonly Problem[]> {
   const { problems } = await readSecrets(secretsFileIn(dataDir))
   return problems
 }
 
-/** One fixed place, inside the wall: a file beside the project could be read by an agent that reads the project. */
+/** Inside the data folder, because an agent that may read the project could read a file beside it. */
 export function secretsFileIn(dataDir: string): string {
   return join(dataDir, 'secrets.json')
 }

@@ -11,22 +11,22 @@ export type TextRead =
   | ({ readonly kind: 'fault' } & ReadFault)
 
 interface ReadFault {
-  /** What it is, where it could be opened and is nothing that is read here. */
+  /** Set for a file that could be opened and is of no use here. */
   readonly is?: 'large' | 'binary'
   readonly message: string
   readonly fix: string
 }
 
-// What people write by hand is a thousand times smaller; what is larger was put there by mistake.
+// Files written by hand are a thousand times smaller; a larger one was put there by mistake.
 const MAX_BYTES = 1024 * 1024
 
-// Pictures and archives show what they are within a few bytes, documents within a few lines.
+// Pictures and archives are recognised by a few bytes, documents by a few lines.
 const BEGINNING_BYTES = 4096
 
 // Opening a named pipe without it would wait for a writer for ever. Windows has neither.
 const READ_FLAGS = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0)
 
-/** Reads a text file of at most 1 MiB. `refuse` may object to what kind of file it is, looking at the opened file itself. */
+/** Reads a text file of at most 1 MiB. `refuse` may refuse it by the stats of the opened file. */
 export async function readText(
   file: string,
   refuse: (stats: Stats) => ReadFault | undefined = () => undefined,
@@ -50,7 +50,7 @@ export async function readText(
   }
 }
 
-/** Whether a file begins as text does, however large it is. What cannot be looked at may be one. */
+/** Whether a file of any size begins as text. A file that cannot be read counts as text. */
 export async function beginsAsText(file: string): Promise<boolean> {
   let handle: FileHandle | undefined
   try {
@@ -195,7 +195,7 @@ async function isFile(path: string): Promise<boolean> {
   try {
     return (await stat(path)).isFile()
   } catch {
-    // Not there, or in a folder we may not look into: either way it is not ours to use.
+    // Missing, or in a folder that we may not read: either way it is not usable.
     return false
   }
 }

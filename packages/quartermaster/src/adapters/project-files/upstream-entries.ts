@@ -15,9 +15,9 @@ import { type CheckedDocument, checkDocument, checkSchema } from './schema-fault
 
 /** The MCP servers of others that a configuration names. */
 export interface UpstreamsRead {
-  /** Those that are right, references replaced, in the order of the file. */
+  /** The valid entries, with references resolved, in the order of the file. */
   readonly configs: ReadonlyMap<string, UpstreamConfig>
-  /** Those that are wrong, with the first reason. */
+  /** The wrong entries, with the first reason. */
   readonly leftOut: ReadonlyMap<string, LeftOutUpstream>
   /** Every text in them that no log may show. */
   readonly secrets: readonly string[]
@@ -35,7 +35,7 @@ export const SERVERS = 'mcpServers'
 /** Tool names are at most 64 characters long, and those of an upstream begin with its name. */
 const LONGEST_NAME = 32
 
-/** Reads every entry by itself: what is wrong with one concerns no other. */
+/** Reads every entry separately: a fault in one does not affect the others. */
 export function readUpstreams(
   document: JsonDocument,
   { file, ...sources }: ReferenceSources & { file: string },
@@ -78,7 +78,7 @@ export function withoutUpstreams(document: JsonDocument): JsonDocument {
   }
 }
 
-/** What is wrong with an entry however its references turn out. */
+/** Faults of an entry that do not depend on its references. */
 export function entryFaults(name: string, document: JsonDocument): Fault[] {
   const part = partOf(document, [SERVERS, name])
   const isOpen = ({ path }: Fault) => {
@@ -120,7 +120,7 @@ function toConfig({ disabled = false, ...config }: UpstreamEntry): UpstreamConfi
   return disabled ? { ...config, enabled: false } : config
 }
 
-/** What keeps an entry from being looked at more closely. */
+/** Faults that prevent a closer check of an entry. */
 function misfitOf(name: string, part: JsonDocument): Fault | undefined {
   const fault = (message: string, fix: string, offset = offsetOf(part, [])): Fault => ({
     offset,
@@ -174,7 +174,7 @@ function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** What to write instead of a field that other clients know. */
+/** Our setting for a field of other clients. */
 function foreignFix(key: string): string | undefined {
   return Object.hasOwn(FIXES, key) ? FIXES[key] : undefined
 }

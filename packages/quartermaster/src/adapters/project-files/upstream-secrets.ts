@@ -22,9 +22,9 @@ interface NamingPlace {
   readonly secretsFile: string
   readonly projectDir: string
   readonly configFile: string
-  /** What stands in the place of the entry now, as far as the entry speaks of it. */
+  /** The part of the present entry that the new one replaces. */
   readonly stated: Fields
-  /** What the configuration says about everything else. */
+  /** The rest of the configuration. */
   readonly others: unknown
   /** Is told what is in the secrets file only because of this entry, to be taken back when it is refused. */
   readonly added: string[]
@@ -79,7 +79,7 @@ function sameNames(entry: Fields, stated: Fields, missing: readonly string[]): R
 interface AddedSecrets {
   /** The name that each one has now, by the name that was asked for. */
   readonly names: Readonly<Record<string, string>>
-  /** Those that were not there before. */
+  /** The newly added ones. */
   readonly added: readonly string[]
 }
 

@@ -2,15 +2,15 @@ import type { Clock, FollowingClock } from '../../core/kernel/index.ts'
 
 /** Where a machine's time comes from, in milliseconds since 1970. */
 interface TimeSource {
-  /** What the machine says; people and time servers set it. */
+  /** The machine's clock; people and time servers set it. */
   wall(): number
-  /** What it was at the start, and what was counted since; stands still while the machine sleeps. */
+  /** The time at start plus the time counted since; stands still while the machine sleeps. */
   counted(): number
 }
 
 /** Beyond this the machine has slept or its clock was put forward; less is the drift that time servers fix. */
 const MISSED_MS = 2_000
-/** Who goes by another's time waits this long for it; then the machine has to be believed, lest what is over goes on. */
+/** How long a clock that follows another waits for it; then it uses the machine's time, so that deadlines still expire. */
 const DOUBT_MS = 2_000
 
 /**
