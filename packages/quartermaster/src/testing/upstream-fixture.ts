@@ -112,7 +112,7 @@ export async function upstreamFixture({
   }
   type Unused = 'source' | 'configure' | 'mount' | 'clearTheWay' | 'dismiss' | 'recall' | 'start' | 'stop'
   const upstreams: Omit<Upstreams, Unused> = {
-    statuses: () => [...project.upstreams().keys()].map(look),
+    statuses: () => (isMounted ? [...project.upstreams().keys()].map(look) : []),
     logs: (name, { limit }) => [{ at: 1, from: 'stderr', text: `${name} ${limit}` }],
     restart: async name => void done.push(['restart', name]),
     loginChanged: async owner => void done.push(['signedAnew', owner]),
@@ -150,7 +150,7 @@ export async function upstreamFixture({
     new Map([...project.upstreams().keys()].map(name => [name, capabilityOf(name) as unknown as CatalogueCapability]))
   const control = createUpstreamControl({
     project,
-    upstreams: isMounted ? upstreams : undefined,
+    upstreams,
     from,
     agents: {
       has: name => names.has(name),

@@ -31,17 +31,17 @@ interface UpstreamPorts {
   readonly random: Random
   readonly digest: Digest
   readonly log: Log
-  /** Whether it owns the data folder, and so everything an earlier run has left behind. */
+  /** Whether it owns the data folder, and so the programs that an earlier run left behind. */
   readonly isOwner: boolean
-  /** All tools, with where they come from, once the definitions that are here have been read. */
+  /** All tools with their units, once the first definitions are loaded. */
   tools(): Promise<ReadonlyMap<string, NamedTool>>
 }
 
-/** The MCP servers of others, and what people have signed in to. */
+/** The mounted MCP servers and the logins at them. */
 interface BuiltUpstreams {
   readonly upstreams: Upstreams
   auth(): Promise<UpstreamAuth>
-  /** Runs programs of the project's tools beside those of upstreams: both end together. */
+  /** Runs programs for the project's tools. They end together with those of upstreams. */
   readonly programs: ProgramRunner
 }
 
@@ -60,7 +60,7 @@ export function buildUpstreams(project: Project, ports: UpstreamPorts): BuiltUps
       isRunner = true
       return (await parts()).runProgram(request)
     },
-    // Whatever upstreams have is ended by themselves.
+    // Upstreams end their own programs.
     close: async () => (isRunner ? (await parts()).close() : undefined),
   }
   return { upstreams: createUpstreams({ clock, log, parts }), auth: async () => (await parts()).auth, programs }
@@ -68,10 +68,7 @@ export function buildUpstreams(project: Project, ports: UpstreamPorts): BuiltUps
 
 const loadCode = () => Promise.all([loadProgramParts(), loadUpstreamParts(), import('../../core/upstreams/index.ts')])
 
-/**
- * Has what is loaded on demand in memory, so that a process which runs on while its package is updated does not look for
- * files that are gone.
- */
+/** Loads the code that is otherwise loaded on demand: a package update while this process runs replaces the files. */
 export async function loadUpstreamCode(log: Log): Promise<void> {
   await loadCode().catch(error => log.warn('code for upstreams could not be loaded', { error: messageOf(error) }))
 }
@@ -110,7 +107,7 @@ async function makeParts(project: Project, ports: UpstreamPorts): Promise<MadePa
   }
 }
 
-/** What its own server calls a tool: nothing stands before it, and no other name was given to it. */
+/** A tool's name at its own server: without prefix, and before renaming. */
 function ownNameOf({ name, unit }: NamedTool, project: Project): string {
   const upstream = upstreamIn(unit)
   if (upstream === undefined) return name
@@ -120,30 +117,33 @@ function ownNameOf({ name, unit }: NamedTool, project: Project): string {
   return prefix !== false && name.startsWith(`${prefix}_`) ? name.slice(prefix.length + 1) : name
 }
 
-/** Only where several processes share a store; a single process gives way to no other. */
+/** Leases are needed only where several processes share a store. */
 async function leasePlace({ storeChoice }: Project, { storage }: UpstreamPorts): Promise<LeaseStore | undefined> {
-  // A file in the data folder is not opened for this alone.
+  // A store in a file is not shared, and not opened for this alone.
   if (storeChoice.databaseUrl === undefined) return undefined
   const { store, shared } = await storage.open()
   return shared && { store, news: shared.news, time: shared.time, self: shared.nodes.self }
 }
 
-/** What modules may reach outside of this process. */
+/** What modules may use outside of this process. */
 interface Outside {
   readonly web: WebService
   readonly programs: ProgramService
-  /** Ends what is under way. */
+  /** Ends running requests and programs. */
   close(): Promise<void>
 }
 
-interface OutsideDeps {
+export function createOutside({
+  clock,
+  runner,
+  projectDir,
+  env,
+}: {
   readonly clock: Clock
   readonly runner: ProgramRunner
   readonly projectDir: string
   readonly env: Readonly<Record<string, string | undefined>>
-}
-
-export function createOutside({ clock, runner, projectDir, env }: OutsideDeps): Outside {
+}): Outside {
   const web = createWeb({ clock })
   return {
     web,
@@ -159,12 +159,8 @@ export function createOutside({ clock, runner, projectDir, env }: OutsideDeps): 
   }
 }
 
-interface Web extends WebService {
-  close(): Promise<void>
-}
-
-/** Requests to servers elsewhere. Most projects have no tool that asks one, so that the code is loaded with the first. */
-export function createWeb({ clock }: Pick<OutsideDeps, 'clock'>): Web {
+/** HTTP requests of tools. Loaded with the first request: most projects have no such tool. */
+export function createWeb({ clock }: { readonly clock: Clock }): WebService & { close(): Promise<void> } {
   let isUsed = false
   let isClosed = false
   const client = remembered(async () =>

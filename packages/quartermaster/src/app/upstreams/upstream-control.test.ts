@@ -28,9 +28,6 @@ describe('looking at upstreams', () => {
       isMounted: false,
     })
     expect(await control.upstreams({})).toMatchObject([{ state: 'idle', target: 'notes --key [secret]' }])
-    expect(await control.upstreamLogs({ name: 'notes' })).toEqual([])
-    expect(await control.reviewItems({})).toEqual([])
-    await expect(control.restartUpstream({ name: 'notes' })).rejects.toMatchObject({ code: 'DEPENDENCY_UNAVAILABLE' })
   })
 
   it('shows of an address what holds no key, and of arguments what looks like none', async () => {

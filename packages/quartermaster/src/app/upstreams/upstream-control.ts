@@ -23,7 +23,7 @@ import { grantUpstream, type Recipients, revokeUpstream, type UpstreamGrantDeps 
 import { previewUpstream, secretsFileOf, withOutlines } from './upstream-preview.ts'
 import { asHealthDecided, clashText, heirText, withOffered, withoutRetries } from './upstream-status.ts'
 
-/** The part of the control that is about the MCP servers of others. */
+/** The part of the control that is about upstreams. */
 type UpstreamControl = Pick<
   Control,
   | 'upstreams'
@@ -37,57 +37,38 @@ type UpstreamControl = Pick<
 >
 
 interface UpstreamControlDeps extends UpstreamGrantDeps {
-  readonly project: Pick<
-    Project,
-    | 'settings'
-    | 'upstreams'
-    | 'upstreamsLeftOut'
-    | 'upstreamSecrets'
-    | 'configFile'
-    | 'configEditor'
-    | 'agentFiles'
-    | 'problems'
-    | 'secrets'
-    | 'projectDir'
-    | 'dataDir'
-    | 'env'
+  readonly project: Project
+  readonly upstreams: Pick<
+    Upstreams,
+    | 'statuses'
+    | 'logs'
+    | 'restart'
+    | 'review'
+    | 'decide'
+    | 'leftBehind'
+    | 'forget'
+    | 'readAgain'
+    | 'met'
+    | 'meet'
+    | 'lookAgain'
   >
-  /** Absent where none are mounted; then the configuration answers. */
-  readonly upstreams:
-    | Pick<
-        Upstreams,
-        | 'statuses'
-        | 'logs'
-        | 'restart'
-        | 'review'
-        | 'decide'
-        | 'leftBehind'
-        | 'forget'
-        | 'readAgain'
-        | 'met'
-        | 'meet'
-        | 'lookAgain'
-      >
-    | undefined
-  /** The process that keeps them; none, where a command looked by itself. */
   readonly from: StatusReport['from']
   readonly agents: Pick<Agents, 'entry' | 'has' | 'reload'>
   readonly clock: Clock
-  /** All definitions as they are now, and what is wrong with them. */
+  /** The present definitions and their problems. */
   generation(): Pick<Generation, 'capabilities' | 'tools' | 'prompts' | 'owners'>
   definitionProblems(): readonly Problem[]
-  /** What tools need, as it stands. */
   dependencies(): readonly DependencyStatus[]
-  /** Takes the configuration in as it is now. */
+  /** Reloads the whole configuration. */
   reload(): Promise<unknown>
-  /** Takes in what upstreams bring now, and nothing else. */
+  /** Reloads only the definitions. */
   reloadDefinitions(): Promise<unknown>
-  /** Where our own server listens, if it does, and by which other names it is reached. */
+  /** The address of our own server, if it listens, and its other host names. */
   ownUrl(): Promise<string | undefined>
   ownHosts(): readonly string[]
-  /** Opens the store, which is otherwise done by whatever needs it first. Throws why it cannot be. */
+  /** Opens the store before it is needed. Throws why it cannot be opened. */
   openStore(): Promise<unknown>
-  /** Makes the data folder, for its owner only. */
+  /** Creates the data folder, for its owner only. */
   ensureDataFolder(): Promise<void>
 }
 
@@ -95,15 +76,16 @@ interface UpstreamControlDeps extends UpstreamGrantDeps {
 const FIRST_LOOK_MS = 8_000
 const LOOK_EVERY_MS = 50
 const USUAL_LINES = 100
-const isNever = (_status: UpstreamStatus) => false
 
 export function createUpstreamControl(deps: UpstreamControlDeps): UpstreamControl {
   const { project, upstreams, clock } = deps
-  const felt = () => withoutRetries(asHealthDecided(upstreams?.statuses() ?? [], deps.dependencies()), deps.from)
-  const running = () => withOffered(felt(), deps.generation(), deps.definitionProblems())
-  const statuses = (): UpstreamStatus[] => withOutlines(running(), project, clock.now())
+  const statuses = (): UpstreamStatus[] => {
+    const usable = withoutRetries(asHealthDecided(upstreams.statuses(), deps.dependencies()), deps.from)
+    const running = withOffered(usable, deps.generation(), deps.definitionProblems())
+    return withOutlines(running, project, clock.now())
+  }
   const find = (name: string) => statuses().find(status => status.name === name)
-  const { read, shown, judged } = createUpstreamIntake({ ...deps, waitMs: FIRST_LOOK_MS })
+  const { readStored, takeIn, scan } = createUpstreamIntake(deps)
 
   function known(name: string): UpstreamStatus {
     const found = find(name)
@@ -113,36 +95,40 @@ export function createUpstreamControl(deps: UpstreamControlDeps): UpstreamContro
     throw new AppError('NAME_UNKNOWN', `No upstream is named "${name}".${hint}`)
   }
 
-  /** Tells a person who decides about it that it would not be offered even so, or that its calls go to another. */
+  /** Adds what a person should know before deciding: its name is taken, or would go to another definition. */
   function withClash(item: ReviewItem): ReviewItem {
     const { kind, name: ownName, calledAs: name, upstream, state } = item
-    // As long as its name is unknown, nothing is in its way.
+    // Without a known name there is no clash.
     if ((kind !== 'tool' && kind !== 'prompt') || name === undefined) return item
     const unit = upstreamUnit(upstream)
     const clash = clashWith(deps.generation(), { source: 'upstreams', unit, kind, name, ownName })
     if (clash) return { ...item, clash: clashText(clash) }
-    // What was changed keeps its name, whatever is decided.
+    // A changed definition keeps its name, whatever is decided.
     const leavesIt = state === 'warned' || state === 'offered'
     const heir = leavesIt ? heirText({ upstream, kind, name }, deps.definitionProblems()) : undefined
     return heir === undefined ? item : { ...item, clash: heir }
   }
 
-  async function settled(name: string, isAwaited = isNever): Promise<UpstreamStatus | undefined> {
+  /** Waits until it is no longer starting, and agents have its definitions. */
+  async function settled(
+    name: string,
+    isAwaited: (status: UpstreamStatus) => boolean = () => false,
+  ): Promise<UpstreamStatus | undefined> {
     const until = clock.now() + FIRST_LOOK_MS
     const isComing = (status = find(name)) => status?.state === 'starting' && (clock.now() < until || isAwaited(status))
     while (isComing()) await new Promise<void>(resolve => clock.after(LOOK_EVERY_MS, resolve))
-    await shown()
+    await takeIn()
     return find(name)
   }
 
-  /** Of one that has no entry, what only the store knows. One that is mounted all the same is named by a capability. */
+  /** The stored data of an upstream without an entry. A capability may still name it. */
   async function leftBehind(name: string): Promise<LeftBehind | undefined> {
-    // Its entry may have been taken out by hand, unnoticed so far.
+    // Its entry may just have been removed by hand.
     if (project.upstreams().has(name)) await deps.reload()
-    return (await upstreams?.leftBehind())?.find(one => one.name === name)
+    return (await upstreams.leftBehind())?.find(one => one.name === name)
   }
 
-  /** What is to be forgotten of one without an entry; nothing of one that has one. Throws `NAME_UNKNOWN` for an unknown name. */
+  /** The stored data to delete for an upstream without an entry; `undefined` if it has one. Throws `NAME_UNKNOWN`. */
   async function withoutEntry(name: string): Promise<LeftBehind | undefined> {
     try {
       await project.configEditor.requireUpstream(name)
@@ -163,31 +149,31 @@ export function createUpstreamControl(deps: UpstreamControlDeps): UpstreamContro
 
   return {
     async upstreams() {
-      await read()
+      await readStored()
       return statuses()
     },
     async upstreamLogs({ name, limit = USUAL_LINES }) {
       known(name)
-      return upstreams?.logs(name, { limit }) ?? []
+      return upstreams.logs(name, { limit })
     },
     async restartUpstream({ name }, { signal } = {}) {
       known(name)
-      await read()
-      await mounted(upstreams).restart(name)
-      // In a process for one command it has all its time to start; the command waits for a download, and says so.
+      await readStored()
+      await upstreams.restart(name)
+      // A process for one command ends with the command, so it waits for the whole start; a download is reported.
       const isAwaited = ({ isFetching }: UpstreamStatus) =>
         deps.from === 'process' && !isFetching && signal?.aborted !== true
       return (await settled(name, isAwaited)) ?? known(name)
     },
     async reviewItems({ name, ...options }) {
       if (name !== undefined) known(name)
-      await judged()
-      return ((await upstreams?.review(name, options)) ?? []).map(withClash)
+      await scan()
+      return (await upstreams.review(name, options)).map(withClash)
     },
     async decideReview(choice) {
       known(choice.upstream)
-      const decided = await mounted(upstreams).decide(choice)
-      await shown()
+      const decided = await upstreams.decide(choice)
+      await takeIn()
       return decided.map(withClash)
     },
     async addUpstream(request) {
@@ -196,18 +182,18 @@ export function createUpstreamControl(deps: UpstreamControlDeps): UpstreamContro
       const recipients = await recipientsOf(request, deps)
       const now = Math.round(clock.now())
       if (request.dryRun) return await previewUpstream({ ...request, ...request.dryRun, recipients, now }, project)
-      // Where an `up` that starts has just taken the store, that one adds it. What else is wrong with the store can wait.
+      // If an `up` that starts has just locked the store, the caller asks that one. Other faults of the store can wait.
       await deps.openStore().catch(error => {
         if (isLocked(error)) throw error
       })
       const isFirst = project.configFile === undefined
       const { unneeded, spared, ...written } = await write(request, deps)
       await deps.reload()
-      upstreams?.meet(request.name, { isChanged: written.outcome === 'replaced' })
+      upstreams.meet(request.name, { isChanged: written.outcome === 'replaced' })
       const released = await releaseReplaced({ unneeded, spared }, written, deps)
       const { problems: ungranted, ...given } = await grantUpstream(request.name, recipients, deps)
       const wrong = project.problems().filter(problem => problem.subject === upstreamUnit(request.name))
-      // One that is there already has brought its tools; to count them they have to be taken in.
+      // The tools of a server that is up already have to be loaded before they are counted.
       const isLeft = request.wait === false && find(request.name)?.state === 'starting'
       const status = isLeft ? find(request.name) : await settled(request.name)
       const problems = [...wrong, ...ungranted]
@@ -225,38 +211,33 @@ export function createUpstreamControl(deps: UpstreamControlDeps): UpstreamContro
     async setUpstreamConsent({ names, consent }) {
       await project.configEditor.setConsent(names, consent)
       await deps.reload()
-      await shown()
+      await takeIn()
       return statuses().filter(({ name }) => names.includes(name))
     },
     async removeUpstream({ name, keepSecrets = false }) {
-      // Before anything is written: without the store only half of it could be done.
+      // Before anything is written: without the store only half could be removed.
       await deps.openStore()
       const isOurs = deps.originOf(name) !== 'other'
-      // Read first: where the agents cannot be read, nothing is done.
+      // If the agents cannot be read, nothing is changed.
       const holders = isOurs ? await project.agentFiles.load() : []
       const left = await withoutEntry(name)
-      // First, so that no file names what is gone, also where this is cut off half way.
+      // Agents first, so that an interruption leaves no file that names a removed upstream.
       const revoked = await revokeUpstream(name, holders, deps)
       const { file, secrets, ...forgotten } = await takeEntry(name, left)
       await deps.reload()
-      // Whatever is added under this name later is met for the first time.
-      await upstreams?.forget(name)
-      // Last, when nothing that runs needs them any more.
+      // An upstream added under this name later is a new one.
+      await upstreams.forget(name)
+      // Last, when no running server needs them.
       const released = await project.configEditor.releaseSecrets(secrets, { keep: keepSecrets })
       return { file, ...revoked, ...released, ...forgotten }
     },
   }
 }
 
-/** What became of an entry that was to be taken out. */
+/** A removed entry. */
 interface TakenEntry extends Pick<RemovedUpstream, 'file' | 'forgotten'> {
-  /** Those it referred to. */
+  /** The secrets it referred to. */
   readonly secrets: readonly string[]
-}
-
-function mounted<T>(upstreams: T | undefined): T {
-  if (upstreams !== undefined) return upstreams
-  throw new AppError('DEPENDENCY_UNAVAILABLE', 'No upstream runs here. Start them: quartermaster up')
 }
 
 function refuseTaken(name: string, { originOf }: UpstreamControlDeps): void {
@@ -283,14 +264,14 @@ async function refuseOurselves({ entry }: ControlInput<'addUpstream'>, deps: Ups
     )
 }
 
-/** Checked before anything is written, where they were named. */
+/** The agents to grant it to. Checks named agents before anything is written. */
 async function recipientsOf(
   { grant }: ControlInput<'addUpstream'>,
   { agents, project: { agentFiles } }: UpstreamControlDeps,
 ): Promise<Recipients> {
   if (grant === false) return { names: [] }
   if (grant === undefined && agents.has(FIRST_AGENT)) return { names: [FIRST_AGENT] }
-  // In a project that begins with an upstream, the first agent has it. Beside other agents none is created.
+  // In a project without agents the first agent is created and gets it.
   if (grant === undefined)
     return (await agentFiles.load()).length === 0 ? { names: [FIRST_AGENT], areFirst: true } : { names: [] }
   for (const name of grant) agents.entry(name)
@@ -312,86 +293,66 @@ async function write(
   return { ...rest, secrets: [...kept], ...(Object.keys(notThere).length > 0 && { missing: { ...notThere } }) }
 }
 
-/** The secrets of what was replaced. */
+/** The secrets of a replaced entry. */
 type Replaced = Pick<SetUpstream, 'unneeded' | 'spared'>
 
-/** They go like those of what is removed, but for what is spared. */
+/** Deletes them as for a removed entry, except the spared ones. */
 async function releaseReplaced(
   { unneeded, spared }: Replaced,
   { missing }: Written,
   { project: { configEditor } }: UpstreamControlDeps,
 ): Promise<Partial<ReleasedSecrets>> {
   if (unneeded.length === 0 && Object.keys(spared).length === 0) return {}
-  // One of them may be a value that could not be asked for this time.
+  // One of them may be the value that is missing now.
   return configEditor.releaseSecrets(unneeded, { keep: missing !== undefined, spared })
 }
 
-/** Takes in what upstreams list, before an answer about their state. */
-interface UpstreamIntake {
-  /** Takes in what is known of upstreams and agents do not have yet. Throws why it cannot be read. */
-  read(): Promise<void>
-  /** Resolves when agents have what upstreams list, or after a while without it. */
-  shown(): Promise<void>
-  /** Resolves, in the same way, when what upstreams say of tools that came a moment ago has been looked at. */
-  judged(): Promise<void>
-}
-
-interface UpstreamIntakeDeps {
-  /** Absent where none are mounted. */
-  readonly upstreams: Pick<Upstreams, 'statuses' | 'readAgain' | 'met' | 'lookAgain'> | undefined
-  readonly clock: Clock
-  /** How long an answer waits. */
-  readonly waitMs: number
-  generation(): Pick<Generation, 'capabilities'>
-  /** Takes in what upstreams bring now. */
-  reloadDefinitions(): Promise<unknown>
-}
-
-function createUpstreamIntake(deps: UpstreamIntakeDeps): UpstreamIntake {
-  const { upstreams, clock, waitMs } = deps
-
-  /** Agents get new definitions in a moment; in a process that watches nothing, only by this. */
+/** Loads what upstreams list, before an answer about their state. Waits a while at most. */
+function createUpstreamIntake({ upstreams, clock, generation, reloadDefinitions }: UpstreamControlDeps) {
+  /** Whether agents lack definitions, or still have held ones. They get them in a moment; in a process that watches nothing, only by this. */
   function isBehind(): boolean {
-    const { capabilities } = deps.generation()
-    return (upstreams?.statuses() ?? []).some(({ name, state, unseen, tools }) => {
+    const { capabilities } = generation()
+    return upstreams.statuses().some(({ name, state, unseen, tools }) => {
       const known = capabilities.get(name)
-      const isSeen = state === 'up' && unseen === undefined && known?.unseen !== undefined
-      // What it says of others was held back since.
+      const isListed = state === 'up' && unseen === undefined && known?.unseen !== undefined
       const isHeld = known?.unit === upstreamUnit(name) && known.tools.length > tools.offered
-      return isSeen || isHeld
+      return isListed || isHeld
     })
   }
 
-  async function look(): Promise<void> {
-    await upstreams?.lookAgain()
-    if (isBehind()) await deps.reloadDefinitions()
+  async function scanTools(): Promise<void> {
+    await upstreams.lookAgain()
+    if (isBehind()) await reloadDefinitions()
   }
 
-  /** Servers may speak of tools that were not there before, and be held back for it. */
-  async function takeIn(): Promise<void> {
-    await deps.reloadDefinitions()
-    await look()
+  /** Descriptions may mention tools that are new now, and be held for it. */
+  async function loadAndScan(): Promise<void> {
+    await reloadDefinitions()
+    await scanTools()
   }
 
   function inTime(work: () => Promise<void>): Promise<void> {
     return new Promise(resolve => {
-      const cancel = clock.after(waitMs, resolve)
+      const cancel = clock.after(FIRST_LOOK_MS, resolve)
       const end = () => {
         cancel()
         resolve()
       }
-      // Who told of the change has it reloaded as well, and says why that fails.
+      // A failing reload is reported by its own problems.
       work().then(end, end)
     })
   }
 
   return {
-    async read() {
-      const isNew = await upstreams?.readAgain()
-      if (isNew) await upstreams?.met(waitMs)
-      if (isNew || isBehind()) await inTime(takeIn)
+    /** Reads stored listings that agents do not have yet. Throws why they cannot be read. */
+    async readStored(): Promise<void> {
+      const isNew = await upstreams.readAgain()
+      if (isNew) await upstreams.met(FIRST_LOOK_MS)
+      if (isNew || isBehind()) await inTime(loadAndScan)
     },
-    shown: () => inTime(takeIn),
-    judged: () => inTime(look),
+    /** Resolves when agents have what upstreams list. */
+    takeIn: () => inTime(loadAndScan),
+    /** Resolves when descriptions were scanned for mentions of new tools. */
+    scan: () => inTime(scanTools),
   }
 }

@@ -9,33 +9,31 @@ import {
 import type { AgentEntry, Agents } from '../../core/agents/index.ts'
 import type { Project } from '../project/project.ts'
 
-/** What giving and taking away an upstream needs. */
 export interface UpstreamGrantDeps {
   readonly project: Pick<Project, 'agentFiles' | 'projectDir'>
   readonly agents: Pick<Agents, 'reload'>
-  /** Who brings the capability of this name, if there is one. */
+  /** The origin of the capability of this name, if there is one. */
   originOf(capability: string): 'upstream' | 'other' | undefined
 }
 
-/** Who is to get an upstream. */
+/** The agents that get an upstream. */
 export interface Recipients {
   readonly names: readonly string[]
-  /** None of them is there yet: there is no agent at all. */
+  /** The project has no agent, so the first one is created. */
   readonly areFirst?: boolean
 }
 
-/** What became of giving agents an upstream. */
 interface GrantedUpstream extends Pick<AddedUpstream, 'granted' | 'alsoHave' | 'madeAgent'> {
   readonly problems: Problem[]
 }
 
-/** Gives agents an upstream, in their files. One that cannot be changed keeps nothing else from being done. */
+/** Grants an upstream in the agents' files. A file that cannot be changed does not stop the others. */
 export async function grantUpstream(
   name: string,
   { names, areFirst = false }: Recipients,
   { project, agents, originOf }: UpstreamGrantDeps,
 ): Promise<GrantedUpstream> {
-  // No agent's file is to name what does not exist.
+  // An agent's file must not name a capability that does not exist.
   if (originOf(name) !== 'upstream') return { granted: [], problems: [] }
   const granted: string[] = []
   const problems: Problem[] = []
@@ -61,7 +59,7 @@ export async function grantUpstream(
   }
 }
 
-/** What would become of giving agents an upstream that was not written down. Who has it already would not be given it. */
+/** The outcome of granting an upstream that was not added. Agents that have it already are left out. */
 export async function previewGrant(
   name: string,
   { names, areFirst = false }: Recipients,
@@ -95,13 +93,9 @@ function notGranted(name: string, agent: string, error: unknown): Problem {
   }
 }
 
-/** What became of taking an upstream from the agents. */
 type RevokedUpstream = Pick<RemovedUpstream, 'revokedFrom' | 'taken' | 'stillNamedBy' | 'problems'>
 
-/**
- * Takes an upstream that is gone out of agents' files, whatever these say about it. A file that cannot be changed keeps nothing
- * else from being done.
- */
+/** Removes a removed upstream from agents' files. A file that cannot be changed does not stop the others. */
 export async function revokeUpstream(
   name: string,
   agents: readonly AgentEntry[],
@@ -115,7 +109,7 @@ export async function revokeUpstream(
       const had = await takeOut(name, agent, agentFiles)
       if (had) taken.push([agent, had])
     } catch (error) {
-      // What is wrong with a file that does not name it is told by `doctor`.
+      // `doctor` reports a wrong file that does not name the upstream.
       const isConcerned = config !== undefined || (await agentFiles.mayName(agent, name))
       if (isConcerned) failed.push({ agent, problem: notRevoked(name, agent, error) })
     }
@@ -128,7 +122,7 @@ export async function revokeUpstream(
   }
 }
 
-/** Answers what stood there, with its references as they are: their values are never shown. */
+/** Answers the removed configuration, with references unresolved: their values are never shown. */
 async function takeOut(
   name: string,
   agent: string,

@@ -11,16 +11,16 @@ import { createSecretTexts, targetText } from '../../core/secrets/index.ts'
 import { type Project, wrongEntryText } from '../project/project.ts'
 import { previewGrant, type Recipients } from './upstream-grants.ts'
 
-/** An upstream that is only looked at. */
+/** A preview of adding an upstream. */
 interface PreviewRequest
   extends Pick<ControlInput<'addUpstream'>, 'name' | 'entry' | 'secrets' | 'missing' | 'replace' | 'consent'> {
   readonly recipients: Recipients
-  /** Others that would be there by then, in this order. */
+  /** Upstreams that would be added before it, in this order. */
   readonly beside: readonly WishedUpstream[]
   readonly now: number
 }
 
-/** What would become of an upstream that is to be added, in the words of one that was. Nothing is written or started. */
+/** The outcome of adding an upstream, in the same form. Writes and starts nothing. */
 export async function previewUpstream(
   { name, entry, secrets = {}, missing = [], replace = false, consent, beside, recipients, now }: PreviewRequest,
   project: Pick<Project, 'settings' | 'configEditor' | 'configFile' | 'agentFiles' | 'projectDir' | 'dataDir' | 'env'>,
@@ -30,14 +30,14 @@ export async function previewUpstream(
   const would = await configEditor.previewUpstream(name, entry, options)
   const { config, masks, problems, released, secrets: kept, missing: unanswered, ...written } = would
   const { problems: ungranted, ...given } = await previewGrant(name, recipients, agentFiles)
-  const standing = config && (await foreseenStanding(config, { ...project, masks }))
+  const state = config && (await foreseenState(config, { ...project, masks }))
   return {
     name,
     ...written,
     gatewayViewOver: project.settings.gatewayViewOver,
     ...(project.configFile === undefined && { madeFile: true as const }),
     ...secretsFileOf({ secrets: kept }, project),
-    ...(standing && { status: foreseen(name, config, { ...standing, since: now }) }),
+    ...(state && { status: foreseen(name, config, { ...state, since: now }) }),
     secrets: [...kept],
     missing: { ...unanswered },
     ...released,
@@ -46,7 +46,7 @@ export async function previewUpstream(
   }
 }
 
-/** Where secrets are kept, for an upstream that has any. */
+/** The secrets file, for an upstream with secrets. */
 export function secretsFileOf(
   { secrets }: { readonly secrets: readonly string[] },
   { dataDir }: Pick<Project, 'dataDir'>,
@@ -58,8 +58,8 @@ interface Surroundings extends Pick<Project, 'projectDir' | 'dataDir'> {
   readonly masks: readonly string[]
 }
 
-/** The state of an entry that cannot be started. All others show theirs when they run. */
-async function foreseenStanding(
+/** The state of an entry that cannot be started. The others show theirs when they run. */
+async function foreseenState(
   config: UpstreamConfig,
   { projectDir, dataDir, masks }: Surroundings,
 ): Promise<Pick<UpstreamStatus, 'state' | 'reason'> | undefined> {
@@ -74,7 +74,7 @@ async function foreseenStanding(
 
 type Configured = Pick<Project, 'upstreams' | 'upstreamsLeftOut' | 'upstreamSecrets'>
 
-/** What is known of running upstreams, and of those that only the configuration knows. */
+/** Running upstreams, and those that only the configuration has. */
 export function withOutlines(running: readonly UpstreamStatus[], project: Configured, at: number): UpstreamStatus[] {
   const now = Math.round(at)
   const leftOut = project.upstreamsLeftOut()
@@ -90,13 +90,13 @@ export function withOutlines(running: readonly UpstreamStatus[], project: Config
   ]
 }
 
-/** One that is not there yet. Without its target: which of its texts are secrets is known when they are written. */
+/** Without its target: which of its texts are secrets is known only when they are written. */
 function foreseen(
   name: string,
   config: UpstreamConfig,
-  standing: Pick<UpstreamStatus, 'state' | 'reason' | 'since'>,
+  state: Pick<UpstreamStatus, 'state' | 'reason' | 'since'>,
 ): UpstreamStatus {
-  return { ...BLANK, name, transport: transportOf(config), target: '', ...standing }
+  return { ...BLANK, name, transport: transportOf(config), target: '', ...state }
 }
 
 const BLANK = {
