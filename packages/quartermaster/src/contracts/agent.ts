@@ -176,7 +176,7 @@ export const PROMPT_ROUTES = {
     }),
     query: within.extend({
       shell: flag.describe('`true` for an agent that has only a shell: its tools are commands.'),
-      withoutDisabled: flag.describe('`true` leaves out what does not work now; it is marked when absent.'),
+      withoutDisabled: flag.describe('`true` leaves out disabled tools; they are marked when absent.'),
     }),
     output: AgentPrompt,
     wire: 'markdown',

@@ -40,5 +40,5 @@ const organisation = Name.optional().describe('The organisation; the first one, 
 export const within = z.strictObject({ organisation })
 export const page = {
   limit: cappedWholeText({ most: 1_000 }).optional().describe('How many; 100 when absent, 1,000 at most.'),
-  cursor: z.string().max(128).optional().describe('Where the page before ended: its `nextCursor`.'),
+  cursor: z.string().max(128).optional().describe('The `nextCursor` of the previous page.'),
 }

@@ -50,13 +50,13 @@ export const AttachmentFacts = z.object({
   name: z.string(),
   mediaType: z.string(),
   size: z.number().int().nonnegative().describe('In bytes.'),
-  sha256: z.string().describe('Of its content, in lower-case hex.'),
+  sha256: z.string().describe('SHA-256 of the content, in lower-case hex.'),
 })
 export type AttachmentFacts = z.infer<typeof AttachmentFacts>
 
 /** An attachment as a message shows it. */
 export const AttachmentChip = AttachmentFacts.pick({ id: true, name: true, mediaType: true, size: true }).extend({
-  url: z.string().describe('Where its content is, below the address of this server.'),
+  url: z.string().describe('The path of the content on this server.'),
 })
 export type AttachmentChip = z.infer<typeof AttachmentChip>
 
@@ -111,13 +111,13 @@ export const ATTACHMENT_ROUTES = {
   uploadAttachment: {
     method: 'POST',
     path: '/attachments',
-    summary: 'Takes in a file: the body is its content. What no message has is removed after a while.',
+    summary: 'Uploads a file: the body is its content. A file that no message uses is deleted after a while.',
     who: ['owner', 'person', 'workspace'],
     scope: 'messages',
     wire: 'upload',
     params: none,
     query: within.extend({
-      name: z.string().optional().describe('What the file is called, unless Content-Disposition says it.'),
+      name: z.string().optional().describe('The name of the file, unless Content-Disposition has it.'),
     }),
     output: AttachmentFacts,
     status: 201,
@@ -126,7 +126,7 @@ export const ATTACHMENT_ROUTES = {
   showAttachment: {
     method: 'GET',
     path: '/attachments/{id}',
-    summary: 'What is known of a file. A workspace sees what it has handed in, and what its messages have.',
+    summary: 'Facts about a file. A workspace sees its own uploads and the files of its messages.',
     who: ['owner', 'person', 'workspace'],
     scope: 'messages',
     params: one,
@@ -137,7 +137,7 @@ export const ATTACHMENT_ROUTES = {
   attachmentContent: {
     method: 'GET',
     path: '/attachments/{id}/content',
-    summary: 'The content of a file. It breaks off when it is not what was handed in.',
+    summary: 'The content of a file. The download fails when the content is damaged.',
     who: ['owner', 'person', 'workspace'],
     scope: 'messages',
     wire: 'download',

@@ -389,7 +389,7 @@ export const DEFAULT_SETTINGS = Object.fromEntries(
 ) as unknown as Settings
 
 const asOthersWrite = {
-  disabled: z.boolean().optional().describe('`true` says the same as `enabled: false`, as some clients write it.'),
+  disabled: z.boolean().optional().describe('The same as `enabled: false`, as some clients write it.'),
 }
 
 /** An entry for an MCP server that is a local program, as people write it. */
@@ -412,11 +412,11 @@ export const ProjectConfig = z.strictObject({
   mcpServers: z
     .record(z.string(), UpstreamEntry)
     .default({})
-    .describe('MCP servers of others, by name; each is a capability that agents can be given. See docs/upstreams.md.'),
+    .describe('MCP servers, by name; each is a capability that can be granted to agents. See docs/upstreams.md.'),
   dependencies: z
     .record(z.string(), DependencyOptions)
     .default({})
-    .describe('What the owner says about dependencies, by name; `enabled: false` switches one off.'),
+    .describe('Settings of dependencies, by name; `enabled: false` switches one off.'),
   allowedHosts: z
     .array(z.string().min(1))
     .default([])
@@ -426,7 +426,7 @@ export const ProjectConfig = z.strictObject({
   connections: z
     .record(z.string().min(1), ConnectionConfig)
     .default({})
-    .describe('Databases in which effects of tools are looked for, by name. They are read and never written.'),
+    .describe('Databases in which effects of tools are verified, by name. They are read and never written.'),
   settings: SettingsInput.default({}).describe('See docs/reference/settings.md.'),
 })
 export type ProjectConfig = z.infer<typeof ProjectConfig>

@@ -65,13 +65,13 @@ const Deadline = cappedWhole({ most: LONGEST_DEADLINE_SECONDS })
 /** A task for a peer. */
 export const DelegationWish = z.strictObject({
   to: z.string().min(1).max(128).describe('The id or name of a peer.'),
-  task: keepableText().min(1).describe('What it is to do.'),
+  task: keepableText().min(1).describe('The task.'),
   attachments: Attachments.optional().describe('Ids of attachments.'),
-  idempotencyKey: Key.optional().describe('The same key with the same content is the same delegation.'),
+  idempotencyKey: Key.optional().describe('Idempotency key: a repeat with the same content is the same delegation.'),
   deadlineSeconds: Deadline.optional().describe(
     'When it expires; the setting when absent, 2,592,000 (30 days) at most.',
   ),
-  forTask: z.string().min(1).max(128).optional().describe('The delegation that the asker works on, if it is for one.'),
+  forTask: z.string().min(1).max(128).optional().describe('The delegation that this one serves, if any.'),
 })
 export type DelegationWish = z.infer<typeof DelegationWish>
 
@@ -97,10 +97,10 @@ export const DelegationFacts = z.object({
     lastSeenAt: Time.nullable(),
   }),
   conversationId: z.string(),
-  parentId: z.string().nullable().describe('The delegation that it was given away for.'),
-  hops: z.number().int().positive().describe('How many workspaces have passed it on.'),
-  progress: z.object({ text: z.string(), at: Time }).nullable().describe('What the peer said last; its words.'),
-  error: z.string().nullable().describe('Why it came to nothing.'),
+  parentId: z.string().nullable().describe('The delegation that this one serves.'),
+  hops: z.number().int().positive().describe('How often it was delegated before.'),
+  progress: z.object({ text: z.string(), at: Time }).nullable().describe('The last report of the peer.'),
+  error: z.string().nullable().describe('Why it failed.'),
   createdAt: Time,
   updatedAt: Time,
   startedAt: Time.nullable(),
@@ -111,15 +111,15 @@ export type DelegationFacts = z.infer<typeof DelegationFacts>
 
 /** A delegation with its task and a page of its result. */
 export const DelegationDetail = DelegationFacts.extend({
-  task: z.string().describe('Words of the asker.'),
+  task: z.string().describe('The text of the delegating workspace.'),
   attachments: z.array(MessageAttachment),
   result: z
     .object({
-      text: z.string().describe('Words of the peer, from `offset` on.'),
+      text: z.string().describe('The text of the peer, from `offset` on.'),
       offset: z.number().int().nonnegative(),
-      nextOffset: z.number().int().positive().nullable().describe('Where the next page begins; null with the last.'),
-      characters: z.number().int().nonnegative().describe('How long the whole text is.'),
-      parts: z.array(MessagePart).describe('With the first page.'),
+      nextOffset: z.number().int().positive().nullable().describe('The start of the next page; null on the last.'),
+      characters: z.number().int().nonnegative().describe('The length of the whole text.'),
+      parts: z.array(MessagePart).describe('Only on the first page.'),
       attachments: z.array(MessageAttachment),
     })
     .nullable(),
@@ -194,7 +194,7 @@ export const DELEGATION_ROUTES = {
   createDelegation: {
     method: 'POST',
     path: '/delegations',
-    summary: 'Gives a task to a workspace that this one can reach. A busy peer has it wait for its turn.',
+    summary: 'Delegates a task to a workspace that this one can reach. It is queued while the peer is busy.',
     who: ['workspace'],
     scope: 'delegation',
     params: none,
@@ -215,19 +215,16 @@ export const DELEGATION_ROUTES = {
   listDelegations: {
     method: 'GET',
     path: '/delegations',
-    summary: 'Delegations, the newest first: those of the workspace that asks, or all that the owner or a person sees.',
+    summary: 'Delegations, newest first: those of the calling workspace, or all for the owner or a person.',
     who: ['owner', 'person', 'workspace'],
     scope: 'delegation',
     params: none,
     query: within.extend({
-      workspaceId: z.string().max(128).optional().describe('Whose the owner or a person wants: an id or name.'),
-      role: z
-        .enum(['asker', 'peer'])
-        .optional()
-        .describe('Those it has given, or those it was given; both when absent.'),
+      workspaceId: z.string().max(128).optional().describe('The id or name of a workspace, for the owner or a person.'),
+      role: z.enum(['asker', 'peer']).optional().describe('Given or received by the workspace; both when absent.'),
       state: DelegationState.optional().describe('Only those.'),
       limit: limit.describe(`How many; ${DELEGATION_PAGE.usual} when absent, ${DELEGATION_PAGE.most} at most.`),
-      cursor: z.string().max(128).optional().describe('Where the page before ended: its `nextCursor`.'),
+      cursor: z.string().max(128).optional().describe('The `nextCursor` of the previous page.'),
     }),
     output: DelegationPage,
     errors: ['NAME_UNKNOWN', 'CURSOR_GONE'],
@@ -240,10 +237,8 @@ export const DELEGATION_ROUTES = {
     scope: 'delegation',
     params: one,
     query: within.extend({
-      waitSeconds: waitSecondsText({ most: 300 })
-        .optional()
-        .describe('How long to wait while it is open; 300 at most.'),
-      offset: z.coerce.number().int().nonnegative().optional().describe('From which character of the result on.'),
+      waitSeconds: waitSecondsText({ most: 300 }).optional().describe('Seconds to wait for its end; 300 at most.'),
+      offset: z.coerce.number().int().nonnegative().optional().describe('The first character of the result to return.'),
     }),
     output: DelegationDetail,
     errors: ['NAME_UNKNOWN', 'RATE_LIMITED'],
@@ -251,7 +246,7 @@ export const DELEGATION_ROUTES = {
   replyToDelegation: {
     method: 'POST',
     path: '/delegations/{id}/reply',
-    summary: 'Ends a delegation that this workspace was given, or says how it goes.',
+    summary: 'Completes or fails a received delegation, or reports its progress.',
     who: ['workspace'],
     scope: 'delegation',
     params: one,
@@ -264,7 +259,7 @@ export const DELEGATION_ROUTES = {
   cancelDelegation: {
     method: 'POST',
     path: '/delegations/{id}/cancel',
-    summary: 'Ends a delegation: its asker and the owner cancel it, its peer declines it.',
+    summary: 'Cancels a delegation, for its asker or the owner; for its peer, declines it.',
     who: ['owner', 'workspace'],
     scope: 'delegation',
     params: one,

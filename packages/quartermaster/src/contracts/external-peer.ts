@@ -22,7 +22,7 @@ const HeaderName = z
 
 /** A remote A2A agent to be added as a peer. */
 export const NewExternalPeer = z.strictObject({
-  name: Name.describe('What it is called here.'),
+  name: Name.describe('Its name here.'),
   cardUrl: z
     .url({ protocol: /^https?$/, error: 'must be an http: or https: URL' })
     .max(2_048)
@@ -34,8 +34,8 @@ export const NewExternalPeer = z.strictObject({
     .optional()
     .describe('The workspace above it, by id or name; the root when absent.'),
   role: Role.optional(),
-  description: keepableText().max(2_000).optional().describe('That of its card when absent.'),
-  secret: SecretName.optional().describe('The name of the secret that lets us in there.'),
+  description: keepableText().max(2_000).optional().describe('The description of its card when absent.'),
+  secret: SecretName.optional().describe('The name of the secret for its endpoint.'),
   header: HeaderName.optional().describe(
     'The header that the secret is sent in, as it is; `Authorization: Bearer …` when absent.',
   ),
@@ -43,7 +43,7 @@ export const NewExternalPeer = z.strictObject({
     .array(z.string().min(1).max(253))
     .max(20)
     .optional()
-    .describe('Hosts inside this network that its card may name; public ones and that of the card need no mention.'),
+    .describe('Private hosts that its card may name; public hosts and the host of the card are always allowed.'),
   capacity: z
     .number()
     .int()
@@ -70,15 +70,15 @@ export const ExternalPeerFacts = WorkspaceFacts.pick({
   createdAt: true,
 }).extend({
   cardUrl: z.string(),
-  url: z.string().describe('Where tasks are sent.'),
+  url: z.string().describe('The endpoint for tasks.'),
   binding: PeerBinding,
-  streaming: z.boolean().describe('Whether it tells by itself how a task goes; else it is asked.'),
-  secret: z.string().nullable().describe('The name of the secret that lets us in there.'),
+  streaming: z.boolean().describe('Whether it streams the progress of tasks; otherwise it is polled.'),
+  secret: z.string().nullable().describe('The name of the secret for its endpoint.'),
   header: z.string().nullable(),
   hosts: z.array(z.string()),
   skills: z.array(Skill),
-  checkedAt: Time.describe('When its card was looked at last.'),
-  error: z.string().nullable().describe('Why its card could not be had then.'),
+  checkedAt: Time.describe('When its card was last fetched.'),
+  error: z.string().nullable().describe('Why the card could not be fetched then.'),
 })
 export type ExternalPeerFacts = z.infer<typeof ExternalPeerFacts>
 
@@ -131,7 +131,7 @@ export const EXTERNAL_PEER_ROUTES = {
   listExternalPeers: {
     method: 'GET',
     path: '/external-peers',
-    summary: 'The A2A agents elsewhere that are peers here.',
+    summary: 'Remote A2A agents that are peers.',
     who: ['owner', 'person'],
     params: none,
     query: within,
@@ -141,7 +141,7 @@ export const EXTERNAL_PEER_ROUTES = {
   addExternalPeer: {
     method: 'POST',
     path: '/external-peers',
-    summary: 'Makes an A2A agent elsewhere a peer, once its card was had and is one of A2A 1.0.',
+    summary: 'Adds a remote A2A agent as a peer. Its card is fetched first and must be of A2A 1.0.',
     who: ['owner'],
     params: none,
     query: within,
@@ -153,7 +153,7 @@ export const EXTERNAL_PEER_ROUTES = {
   showExternalPeer: {
     method: 'GET',
     path: '/external-peers/{id}',
-    summary: 'One of them, with what its card says.',
+    summary: 'One remote agent, with the contents of its card.',
     who: ['owner', 'person'],
     params: oneWorkspace,
     query: within,
@@ -163,7 +163,7 @@ export const EXTERNAL_PEER_ROUTES = {
   refreshExternalPeer: {
     method: 'POST',
     path: '/external-peers/{id}/refresh',
-    summary: 'Has its card looked at now, which happens by itself every ten minutes.',
+    summary: 'Fetches its card now, which otherwise happens every ten minutes.',
     who: ['owner'],
     params: oneWorkspace,
     query: within,
@@ -173,7 +173,7 @@ export const EXTERNAL_PEER_ROUTES = {
   removeExternalPeer: {
     method: 'DELETE',
     path: '/external-peers/{id}',
-    summary: 'Takes it out: its open tasks end as failed, and are cancelled there as far as it answers.',
+    summary: 'Removes a remote agent: its open tasks fail, and are cancelled there if it answers.',
     who: ['owner'],
     params: oneWorkspace,
     query: within,

@@ -28,10 +28,10 @@ export const MemoryId = z.string().min(1).max(128)
 
 /** Who wrote something, and when. */
 export const MemoryProvenance = z.object({
-  workspaceId: z.string().describe('The workspace that wrote it.'),
-  workspaceName: z.string().describe('What that workspace was called then.'),
-  operationId: z.string().nullable().describe('The call that wrote it; null when it came over the API.'),
-  conversationId: z.string().nullable().describe('The conversation it comes from, where that was said.'),
+  workspaceId: z.string().describe('The authoring workspace.'),
+  workspaceName: z.string().describe('The name of the authoring workspace at that time.'),
+  operationId: z.string().nullable().describe('The call that wrote it; null for the API.'),
+  conversationId: z.string().nullable().describe('The conversation it comes from, if given.'),
   createdAt: z.number().int().describe('Epoch milliseconds.'),
   updatedAt: z.number().int(),
   updatedBy: z.string().describe('The name of the workspace or person that changed it last.'),
@@ -43,7 +43,11 @@ export const MemoryFacts = z.object({
   id: MemoryId,
   scope: MemoryScope,
   content: z.string().describe('As it was written.'),
-  version: z.number().int().positive().describe('Counts its changes. An update may name the one it knows.'),
+  version: z
+    .number()
+    .int()
+    .positive()
+    .describe('Incremented by every change. An update may name the expected version.'),
   provenance: MemoryProvenance,
 })
 export type MemoryFacts = z.infer<typeof MemoryFacts>
@@ -58,7 +62,7 @@ export type MemoryNeighbour = z.infer<typeof MemoryNeighbour>
 
 /** A memory that matches a query. */
 export const RecalledMemory = MemoryFacts.extend({
-  score: z.number().nullable().describe('How well it fits; compares the answers to one question. Null in a list.'),
+  score: z.number().nullable().describe('Relevance, comparable within one answer. Null in a list.'),
   neighbours: z.array(MemoryNeighbour),
 })
 export type RecalledMemory = z.infer<typeof RecalledMemory>
@@ -74,14 +78,14 @@ export const CommittedMemory = z.object({
   memory: MemoryFacts,
   outcome: z
     .enum(['created', 'updated', 'known'])
-    .describe('"known": the same content was there already in this scope, and that row is given.'),
-  redacted: z.number().int().nonnegative().describe('How many secrets were taken out before anything was kept.'),
+    .describe('"known": this scope has the same content already; the answer is that memory.'),
+  redacted: z.number().int().nonnegative().describe('How many secrets were redacted before it was stored.'),
 })
 export type CommittedMemory = z.infer<typeof CommittedMemory>
 
 export const ForgottenMemory = z.object({
   id: MemoryId,
-  forgotten: z.boolean().describe('False when nothing of this id is there to be forgotten.'),
+  forgotten: z.boolean().describe('False when there is no memory of this id.'),
 })
 export type ForgottenMemory = z.infer<typeof ForgottenMemory>
 
@@ -142,12 +146,12 @@ export const MEMORY_ROUTES = {
   listMemories: {
     method: 'GET',
     path: '/memories',
-    summary: 'What a workspace can read of what is asked, the most fitting first; the newest when nothing is asked.',
+    summary: 'Searches the memories that a workspace can read, most relevant first; without a query, newest first.',
     who: ['owner', 'person', 'workspace'],
     scope: 'memory',
     params: none,
     query: within.extend({
-      query: z.string().max(LONGEST_MEMORY_QUERY).optional().describe('Words to look for. Nothing in them is syntax.'),
+      query: z.string().max(LONGEST_MEMORY_QUERY).optional().describe('Words to search for, without query syntax.'),
       scope: MemoryScopeFilter.optional().describe('Only memories of this scope; all when empty.'),
       workspaceId: z
         .string()
@@ -159,7 +163,7 @@ export const MEMORY_ROUTES = {
       limit: cappedWholeText({ most: MEMORY_PAGE.most })
         .optional()
         .describe(`How many; ${MEMORY_PAGE.usual} when absent, ${MEMORY_PAGE.most} at most.`),
-      cursor: z.string().max(512).optional().describe('Where the page before ended: its `nextCursor`.'),
+      cursor: z.string().max(512).optional().describe('The `nextCursor` of the previous page.'),
     }),
     output: MemoryPage,
     errors: ['NAME_UNKNOWN', 'CURSOR_GONE'],
@@ -167,13 +171,13 @@ export const MEMORY_ROUTES = {
   commitMemory: {
     method: 'POST',
     path: '/memories',
-    summary: 'Remembers something for the workspace whose token it is.',
+    summary: 'Stores a memory for the workspace of the token.',
     who: ['workspace'],
     scope: 'memory',
     params: none,
     query: none,
     body: z.strictObject({
-      content: MemoryContent.describe('What to remember.'),
+      content: MemoryContent.describe('The text of the memory.'),
       scope: MemoryScope.optional().describe('LOCAL when absent.'),
       conversationId: ConversationId.optional().describe('The conversation it comes from.'),
     }),
@@ -195,20 +199,20 @@ export const MEMORY_ROUTES = {
   changeMemory: {
     method: 'PATCH',
     path: '/memories/{id}',
-    summary: 'Has a memory say something else.',
+    summary: 'Changes a memory.',
     who: ['workspace'],
     scope: 'memory',
     params: one,
     query: none,
     body: z.strictObject({
-      content: MemoryContent.describe('What it is to say.'),
-      scope: MemoryScope.optional().describe('Where it is to be read; as before when absent.'),
+      content: MemoryContent.describe('The new text.'),
+      scope: MemoryScope.optional().describe('The new scope; unchanged when absent.'),
       version: z
         .number()
         .int()
         .positive()
         .optional()
-        .describe('The version that is meant; refused when it is another.'),
+        .describe('The expected version; the change is refused when it differs.'),
     }),
     output: CommittedMemory,
     errors: ['NAME_UNKNOWN', 'EDIT_CONFLICT'],
@@ -216,7 +220,7 @@ export const MEMORY_ROUTES = {
   forgetMemory: {
     method: 'DELETE',
     path: '/memories/{id}',
-    summary: 'Forgets a memory. What is not there is not forgotten, which is no error.',
+    summary: 'Deletes a memory. A missing memory is no error.',
     who: ['owner', 'workspace'],
     scope: 'memory',
     params: one,

@@ -61,24 +61,24 @@ export const ConversationId = z
 
 /** A message for its receiver, in the field names of its tools. */
 export const InboxMessage = z.object({
-  activity_id: z.string().describe('What it is acknowledged and answered by.'),
-  kind: MessageKind.describe('Who speaks: a person, another agent, a task given away that has ended, or the platform.'),
-  peer_id: z.string().describe('Who sent it: the id of a workspace, or "person:NAME".'),
+  activity_id: z.string().describe('The id to acknowledge or answer it by.'),
+  kind: MessageKind.describe('The source: a person, another agent, the end of a delegated task, or the platform.'),
+  peer_id: z.string().describe('The sender: the id of a workspace, or "person:NAME".'),
   peer_name: z.string(),
-  agent_card_url: z.string().nullable().describe('What is known about the sender, where it is a workspace.'),
-  text: z.string().describe('What the sender says.'),
+  agent_card_url: z.string().nullable().describe('Facts about the sender, if it is a workspace.'),
+  text: z.string().describe('The text of the sender.'),
   parts: z.array(MessagePart),
   attachments: z.array(MessageAttachment),
   conversation_id: z.string(),
-  in_reply_to: z.string().nullable().describe('The activity_id of your message that it answers.'),
+  in_reply_to: z.string().nullable().describe('The activity_id of your message that this one answers.'),
   created_at: z.iso.datetime(),
-  task_id: z.string().optional().describe('The task that it is about.'),
+  task_id: z.string().optional().describe('The task of the message.'),
 })
 export type InboxMessage = z.infer<typeof InboxMessage>
 
 /** A message of a history, in the field names of tools. */
 export const HistoryMessage = InboxMessage.extend({
-  direction: Direction.describe('"out" is what you said, "in" what they said.'),
+  direction: Direction.describe('"out" was sent by you, "in" by the peer.'),
 })
 export type HistoryMessage = z.infer<typeof HistoryMessage>
 
@@ -86,7 +86,7 @@ const Time = z.number().int().nonnegative()
 
 /** The answer to sending a message. */
 export const SentMessage = z.object({
-  activityId: z.string().describe('Its id in the log of the sender. An answer names it in `inReplyTo`.'),
+  activityId: z.string().describe('Its id in the log of the sender; the `inReplyTo` of an answer.'),
   messageId: z.string().describe('The same in the logs of both sides.'),
   conversationId: z.string(),
   createdAt: Time,
@@ -97,7 +97,7 @@ export type SentMessage = z.infer<typeof SentMessage>
 export const Activity = z.object({
   id: z.string(),
   sequence: z.number().int().positive(),
-  cursor: z.string().describe('The place behind it.'),
+  cursor: z.string().describe('The position after this event.'),
   type: ActivityType,
   kind: MessageKind,
   direction: Direction,
@@ -117,8 +117,8 @@ export type Activity = z.infer<typeof Activity>
 
 export const ActivityPage = z.object({
   activities: z.array(Activity),
-  cursor: z.string().describe('Where to go on: `since` of the next question.'),
-  more: z.boolean().describe('Whether more is there already.'),
+  cursor: z.string().describe('The `since` of the next request.'),
+  more: z.boolean().describe('Whether more is available already.'),
 })
 export type ActivityPage = z.infer<typeof ActivityPage>
 
@@ -142,7 +142,7 @@ export type WaitingMessage = z.infer<typeof WaitingMessage>
 /** What other clients of the same workspace hold, in the field names of its tools. */
 export const HeldByOthers = z.object({
   messages: z.number().int().positive().describe('How many.'),
-  until: z.iso.datetime().describe('When the first of them is free again, unless its client asks for it again.'),
+  until: z.iso.datetime().describe('When the first lease ends, unless its client renews it.'),
 })
 export type HeldByOthers = z.infer<typeof HeldByOthers>
 
@@ -151,7 +151,7 @@ const held = {
   heldByOthers: z
     .object({ messages: z.number().int().positive(), until: Time })
     .optional()
-    .describe('What other clients of this workspace have in hand, and when the first of it is free again.'),
+    .describe('Messages leased to other clients of this workspace, and when the first lease ends.'),
 }
 
 export const InboxPage = z.object({ messages: z.array(WaitingMessage), nextCursor: z.string().nullable(), ...held })
@@ -208,14 +208,14 @@ export const InboxRow = z.object({
 export type InboxRow = z.infer<typeof InboxRow>
 
 const content = {
-  text: keepableText().optional().describe('What to say. Text and parts have 1 MiB as UTF-8.'),
-  parts: z.array(MessagePart).max(MOST_PARTS).optional().describe('More of it: words, or data for programs.'),
-  attachments: AttachmentIds.optional().describe('Ids of files that were uploaded before.'),
+  text: keepableText().optional().describe('The text. Text and parts together have at most 1 MiB as UTF-8.'),
+  parts: z.array(MessagePart).max(MOST_PARTS).optional().describe('More parts: text, or data for programs.'),
+  attachments: AttachmentIds.optional().describe('Ids of uploaded files.'),
   idempotencyKey: keepableText()
     .min(1)
     .max(200)
     .optional()
-    .describe('The same key with the same content is the same message, however often it is sent.'),
+    .describe('Idempotency key: a repeat with the same content is the same message.'),
 }
 
 interface Content {
@@ -237,13 +237,13 @@ const whose = {
     .string()
     .max(128)
     .optional()
-    .describe('Whose log the owner or a person reads: its id or name. A workspace reads its own.'),
+    .describe('The id or name of the workspace, for the owner or a person. A workspace reads its own log.'),
 }
 const since = {
-  since: z.string().max(200).optional().describe('Where the last answer ended: its `cursor`.'),
+  since: z.string().max(200).optional().describe('The `cursor` of the last answer.'),
   sinceSeconds: cappedWholeText({ most: 2_592_000 })
     .optional()
-    .describe('From this long ago on, instead of a cursor; 600 when absent, 30 days at most.'),
+    .describe('How many seconds back to start, instead of a cursor; 600 when absent, 30 days at most.'),
 }
 
 /** A message in a JSON body is larger by its escapes. */
@@ -263,12 +263,12 @@ export const MESSAGE_ROUTES = {
       .strictObject({
         to: keepableText().min(1).max(128).describe('The id or name of a peer.'),
         ...content,
-        conversationId: ConversationId.optional().describe('What it belongs to; a new one when absent.'),
+        conversationId: ConversationId.optional().describe('The conversation; a new one when absent.'),
         inReplyTo: keepableText()
           .min(1)
           .max(128)
           .optional()
-          .describe('The id of a message of this peer that it answers.'),
+          .describe("The id of the peer's message that this one answers."),
       })
       .refine(isSaid, UNSAID),
     bodyBytes: BODY_BYTES,
@@ -279,7 +279,7 @@ export const MESSAGE_ROUTES = {
   writeToWorkspace: {
     method: 'POST',
     path: '/workspaces/{id}/messages',
-    summary: 'Writes to a workspace as a person. The owner of the data folder writes as "owner".',
+    summary: 'Sends a message to a workspace as a person. The owner of the data folder writes as "owner".',
     who: ['owner', 'person'],
     params: oneWorkspace,
     query: within,
@@ -290,7 +290,7 @@ export const MESSAGE_ROUTES = {
           .min(1)
           .max(128)
           .optional()
-          .describe('The id of an entry of its chat that the workspace has written, and that this answers.'),
+          .describe("The id of the workspace's chat entry that this one answers."),
       })
       .refine(isSaid, UNSAID),
     bodyBytes: BODY_BYTES,
@@ -312,10 +312,8 @@ export const MESSAGE_ROUTES = {
         .string()
         .regex(/^\d{1,15}$/)
         .optional()
-        .describe('Where the page before ended: its `nextCursor`.'),
-      waitSeconds: waitSecondsText({ most: 300 })
-        .optional()
-        .describe('How long to wait when there is nothing; 300 at most.'),
+        .describe('The `nextCursor` of the previous page.'),
+      waitSeconds: waitSecondsText({ most: 300 }).optional().describe('Seconds to wait for a message; 300 at most.'),
     }),
     output: InboxPage,
     errors: ['STORE_BUSY'],
@@ -323,7 +321,7 @@ export const MESSAGE_ROUTES = {
   popMessage: {
     method: 'DELETE',
     path: '/inbox/{activityId}',
-    summary: 'Acknowledges a message. What is not there is not removed, which is no error.',
+    summary: 'Acknowledges a message. A missing message is no error.',
     who: ['workspace'],
     scope: 'messages',
     params: activityId,
@@ -348,7 +346,7 @@ export const MESSAGE_ROUTES = {
   listActivity: {
     method: 'GET',
     path: '/activity',
-    summary: 'The log of a workspace, the oldest first.',
+    summary: 'The log of a workspace, oldest first.',
     who: ['owner', 'person', 'workspace'],
     scope: 'messages',
     params: none,
@@ -362,7 +360,7 @@ export const MESSAGE_ROUTES = {
         .pipe(z.array(ActivityType).min(1))
         .optional()
         .describe('Only these types, joined by commas.'),
-      peer: z.string().max(128).optional().describe('Only what was exchanged with this peer: its id or name.'),
+      peer: z.string().max(128).optional().describe('Only messages to and from this peer, by id or name.'),
       limit: cappedWholeText({ most: 500 }).optional().describe('How many; 100 when absent, 500 at most.'),
     }),
     output: ActivityPage,
@@ -385,7 +383,7 @@ export const MESSAGE_ROUTES = {
 
 /** An entry of a workspace's chat. */
 export const ChatEntry = z.object({
-  id: z.string().describe('The same as that of its event.'),
+  id: z.string().describe('The id of its event.'),
   messageId: z.string(),
   from: z
     .object({
@@ -393,19 +391,19 @@ export const ChatEntry = z.object({
       id: z.string().describe('"person:NAME", or the id of the workspace.'),
       name: z.string(),
     })
-    .describe('Who says it.'),
+    .describe('The name of the author.'),
   text: z.string(),
   parts: z.array(MessagePart),
   attachments: z.array(AttachmentChip),
-  inReplyTo: z.string().nullable().describe('The entry that it answers.'),
+  inReplyTo: z.string().nullable().describe('The entry that this one answers.'),
   createdAt: z.number().int().nonnegative(),
 })
 export type ChatEntry = z.infer<typeof ChatEntry>
 
 export const ChatPage = z.object({
   entries: z.array(ChatEntry),
-  nextCursor: z.string().nullable().describe('What leads to the entries before these; null when there are none.'),
-  since: z.string().describe('Where to follow `/events` from, so that nothing is missed.'),
+  nextCursor: z.string().nullable().describe('The cursor for earlier entries; null when there are none.'),
+  since: z.string().describe('The cursor for `/events`, so that no event is missed.'),
 })
 export type ChatPage = z.infer<typeof ChatPage>
 
@@ -425,7 +423,7 @@ export const CHAT_ROUTES = {
         .string()
         .regex(/^\d{1,15}$/)
         .optional()
-        .describe('Leads to the entries before a page: its `nextCursor`.'),
+        .describe('The `nextCursor` of a page, for the entries before it.'),
     }),
     output: ChatPage,
     errors: ['NAME_UNKNOWN'],

@@ -43,7 +43,7 @@ export const ORGANISATION_ROUTES = {
   createOrganisation: {
     method: 'POST',
     path: '/organisations',
-    summary: 'Makes an organisation with its root workspace.',
+    summary: 'Creates an organisation with its root workspace.',
     who: ['owner'],
     params: none,
     query: none,
@@ -65,7 +65,7 @@ export const ORGANISATION_ROUTES = {
   createWorkspace: {
     method: 'POST',
     path: '/workspaces',
-    summary: 'Makes a workspace.',
+    summary: 'Creates a workspace.',
     who: ['owner'],
     params: none,
     query: within,
@@ -77,7 +77,7 @@ export const ORGANISATION_ROUTES = {
   showWorkspace: {
     method: 'GET',
     path: '/workspaces/{id}',
-    summary: 'One workspace. Others than the owner and persons see only what they can reach.',
+    summary: 'One workspace. A workspace sees only those that it can reach.',
     who: ['owner', 'person', 'workspace'],
     scope: 'read',
     params: oneWorkspace,
@@ -88,7 +88,7 @@ export const ORGANISATION_ROUTES = {
   changeWorkspace: {
     method: 'PATCH',
     path: '/workspaces/{id}',
-    summary: 'Changes a workspace: its place, role, description or abilities, or brings an archived one back.',
+    summary: 'Changes a workspace: its parent, role, description or abilities, or restores an archived one.',
     who: ['owner'],
     params: oneWorkspace,
     query: within,
@@ -99,7 +99,7 @@ export const ORGANISATION_ROUTES = {
   archiveWorkspace: {
     method: 'POST',
     path: '/workspaces/{id}/archive',
-    summary: 'Archives a workspace: it cannot be reached, and its tokens are refused until it is brought back.',
+    summary: 'Archives a workspace: it cannot be reached, and its tokens are refused until it is restored.',
     who: ['owner'],
     params: oneWorkspace,
     query: within,
@@ -109,7 +109,7 @@ export const ORGANISATION_ROUTES = {
   workspaceCard: {
     method: 'GET',
     path: '/workspaces/{id}/card',
-    summary: 'What others may know of a workspace before they give it work.',
+    summary: 'The public card of a workspace.',
     who: ['owner', 'person', 'workspace'],
     scope: 'read',
     params: oneWorkspace,
@@ -120,7 +120,7 @@ export const ORGANISATION_ROUTES = {
   listTokens: {
     method: 'GET',
     path: '/workspaces/{id}/tokens',
-    summary: 'The tokens of a workspace, without their texts. A workspace sees its own.',
+    summary: 'The tokens of a workspace, without the secret texts. A workspace sees its own.',
     who: ['owner', 'workspace'],
     scope: 'tokens',
     params: oneWorkspace,
@@ -131,7 +131,7 @@ export const ORGANISATION_ROUTES = {
   createToken: {
     method: 'POST',
     path: '/workspaces/{id}/tokens',
-    summary: 'Makes a token for a workspace. Its text is in this answer and nowhere else.',
+    summary: 'Creates a token for a workspace. Only this answer has its text.',
     who: ['owner'],
     params: oneWorkspace,
     query: within,
@@ -143,7 +143,7 @@ export const ORGANISATION_ROUTES = {
   rotateToken: {
     method: 'POST',
     path: '/tokens/{id}/rotate',
-    summary: 'Makes a successor of a token; both are good for the overlap. A workspace rotates its own.',
+    summary: 'Rotates a token; both are valid during the overlap. A workspace rotates its own.',
     who: ['owner', 'workspace'],
     scope: 'tokens',
     params: one,
@@ -156,7 +156,7 @@ export const ORGANISATION_ROUTES = {
   revokeToken: {
     method: 'DELETE',
     path: '/tokens/{id}',
-    summary: 'Takes a token back, at once. A workspace takes back its own.',
+    summary: 'Revokes a token at once. A workspace revokes its own.',
     who: ['owner', 'workspace'],
     scope: 'tokens',
     params: one,
@@ -189,7 +189,7 @@ export const ORGANISATION_ROUTES = {
   createPersonToken: {
     method: 'POST',
     path: '/persons/{name}/tokens',
-    summary: 'Makes another token for a person.',
+    summary: 'Creates another token for a person.',
     who: ['owner'],
     params: person,
     query: within,
@@ -201,7 +201,7 @@ export const ORGANISATION_ROUTES = {
   removePerson: {
     method: 'DELETE',
     path: '/persons/{name}',
-    summary: 'Removes a person, and takes back all tokens they have.',
+    summary: 'Removes a person and revokes all their tokens.',
     who: ['owner'],
     params: person,
     query: within,
@@ -211,7 +211,7 @@ export const ORGANISATION_ROUTES = {
   listJoinCodes: {
     method: 'GET',
     path: '/join-codes',
-    summary: 'All join codes, newest first, without their texts.',
+    summary: 'All join codes, newest first, without the secret texts.',
     who: ['owner'],
     params: none,
     query: within,
@@ -221,7 +221,7 @@ export const ORGANISATION_ROUTES = {
   createJoinCode: {
     method: 'POST',
     path: '/join-codes',
-    summary: 'Makes a code with which one workspace can join, once. Its text is in this answer and nowhere else.',
+    summary: 'Creates a code with which one workspace can join once. Only this answer has its text.',
     who: ['owner'],
     params: none,
     query: within,
@@ -233,7 +233,7 @@ export const ORGANISATION_ROUTES = {
   revokeJoinCode: {
     method: 'DELETE',
     path: '/join-codes/{id}',
-    summary: 'Takes a join code back. One that was used stays used.',
+    summary: 'Revokes a join code. A used one stays used.',
     who: ['owner'],
     params: one,
     query: within,
@@ -243,7 +243,7 @@ export const ORGANISATION_ROUTES = {
   join: {
     method: 'POST',
     path: '/join',
-    summary: 'Joins with a code: makes a workspace and its token.',
+    summary: 'Joins with a code: creates a workspace and its token.',
     who: ['anyone'],
     params: none,
     query: none,
@@ -255,7 +255,7 @@ export const ORGANISATION_ROUTES = {
   register: {
     method: 'POST',
     path: '/register',
-    summary: 'Says how the workspace of this token is reached and what it can do, and that it is there.',
+    summary: 'Registers the workspace of this token with its card, and reports its presence.',
     who: ['workspace'],
     scope: 'presence',
     params: none,
@@ -267,7 +267,7 @@ export const ORGANISATION_ROUTES = {
   heartbeat: {
     method: 'POST',
     path: '/heartbeat',
-    summary: 'Says that the workspace of this token is there.',
+    summary: 'Heartbeat: reports the presence of the workspace of this token.',
     who: ['workspace'],
     scope: 'presence',
     params: none,
@@ -278,7 +278,7 @@ export const ORGANISATION_ROUTES = {
   me: {
     method: 'GET',
     path: '/me',
-    summary: 'Who the holder of this token is here.',
+    summary: 'The holder of this token.',
     who: ['owner', 'person', 'workspace'],
     scope: 'read',
     params: none,
@@ -289,7 +289,7 @@ export const ORGANISATION_ROUTES = {
   peers: {
     method: 'GET',
     path: '/peers',
-    summary: 'The workspaces that this one can reach: the one above it, those beside it and those directly below it.',
+    summary: 'The workspaces that this one can reach: its parent, its siblings and its direct children.',
     who: ['workspace'],
     scope: 'read',
     params: none,

@@ -31,12 +31,12 @@ export const UpstreamToolOptions = z.strictObject({
   section: Name.optional(),
   examples: z.array(ToolExample).max(20).optional(),
   mutates: z.boolean().optional().describe('Whether a call may change something.'),
-  idempotent: z.boolean().optional().describe('Whether doing it twice is the same as once.'),
+  idempotent: z.boolean().optional().describe('Whether a repeat changes nothing more.'),
   retry: RetryPolicy.optional(),
   consent: z
     .array(ConsentOperationName)
     .optional()
-    .describe('What a person has to allow; `[]` for nothing, also where the server calls it destructive.'),
+    .describe('Consent operations; `[]` for none, even where the server calls it destructive.'),
   timeoutMs: z.number().int().positive().max(3_600_000).optional(),
   maxResultBytes: maxResultBytes.optional(),
   maxBinaryBytes,
@@ -58,20 +58,20 @@ export type UpstreamConsent = z.infer<typeof UpstreamConsent>
 
 /** Settings of any upstream. */
 const common = {
-  enabled: z.boolean().default(true).describe('`false`: it is known, and not used.'),
+  enabled: z.boolean().default(true).describe('`false` switches it off.'),
   title: z.string().min(1).max(100).optional(),
   short: z.string().min(1).max(1024).optional().describe('One sentence: what an agent can do with it.'),
   prefix: z
     .union([z.literal(false), Name])
     .optional()
-    .describe('What its names begin with, followed by "_"; its own name when absent, nothing when `false`.'),
+    .describe('The prefix of its names, followed by "_"; its own name when absent, none when `false`.'),
   offer: serverNames.optional().describe("Only these of the server's tools, by its own names."),
   leaveOut: serverNames.optional().describe("All but these of the server's tools."),
   tools: z.record(z.string(), UpstreamToolOptions).default({}),
   consentOperations: z
     .record(ConsentOperationName, UpstreamConsentOptions)
     .optional()
-    .describe('What its consent operations are, by name: reason, weight, scope, grantable.'),
+    .describe('Its consent operations, by name: reason, weight, scope, grantable.'),
   consent: UpstreamConsent.optional().describe(
     'Which of its tools ask a person first. `destructive`: what it calls destructive, and what it does not describe unless its name begins like get_, list_, search_, read_, find_ or describe_. `changing`: all but what it says only reads.',
   ),
@@ -89,7 +89,7 @@ const common = {
     .min(1)
     .max(86_400)
     .optional()
-    .describe('Stopped when unused for so long; never when absent.'),
+    .describe('Stops it after this idle time; never when absent.'),
   single: z.boolean().default(false).describe('Whether only one of the nodes that share a database runs it at a time.'),
   startSeconds: z
     .number()
@@ -99,10 +99,16 @@ const common = {
     .describe(
       'How long it may take to start and say what it has. The first start of a package by npx, uvx, docker run and the like has at least five minutes.',
     ),
-  timeoutMs: z.number().int().positive().max(3_600_000).optional().describe('For every tool that says nothing else.'),
+  timeoutMs: z
+    .number()
+    .int()
+    .positive()
+    .max(3_600_000)
+    .optional()
+    .describe('For every tool without a setting of its own.'),
   maxResultBytes: maxResultBytes
     .optional()
-    .describe('More text of a result is cut; for every tool that says nothing else.'),
+    .describe('Longer results are cut; for every tool without a setting of its own.'),
   maxBinaryBytes: maxBinaryBytes.describe(
     'More base64 of a result is left out; for every tool that says nothing else.',
   ),
@@ -110,10 +116,7 @@ const common = {
     .boolean()
     .default(true)
     .describe('Whether calls that may change something carry the id of their operation, the same in every repeat.'),
-  era: z
-    .enum(['auto', 'legacy', 'modern'])
-    .default('auto')
-    .describe('MCP before 2026-07-28, from it on, or what it turns out to be.'),
+  era: z.enum(['auto', 'legacy', 'modern']).default('auto').describe('MCP before 2026-07-28, from it on, or detected.'),
   newTools: z
     .enum(['review', 'offer'])
     .default('review')
@@ -121,7 +124,7 @@ const common = {
   findings: z
     .enum(['hold', 'warn', 'allow'])
     .default('hold')
-    .describe('What becomes of a definition that tries to steer the model.'),
+    .describe('What happens to a definition that tries to steer the model.'),
 }
 
 /** An MCP server that is a local program. */
@@ -129,8 +132,8 @@ export const StdioUpstream = z.strictObject({
   type: z.literal('stdio').optional(),
   command: word.min(1).max(4096),
   args: z.array(word.max(32_768)).max(1_000).default([]),
-  env: variables.default({}).describe('Beside the few variables every program gets.'),
-  cwd: word.min(1).optional().describe('Its working folder; the project folder when absent.'),
+  env: variables.default({}).describe('Variables in addition to the few that every program gets.'),
+  cwd: word.min(1).optional().describe('The working folder; the project folder when absent.'),
   ...common,
 })
 export type StdioUpstream = z.infer<typeof StdioUpstream>
@@ -150,7 +153,7 @@ export const HttpUpstream = z.strictObject({
         .array(z.string().min(1).max(253))
         .max(20)
         .optional()
-        .describe('Hosts inside this network that may sign people in; public ones need no mention.'),
+        .describe('Private hosts that may sign people in; public hosts are always allowed.'),
     })
     .optional()
     .describe('For `quartermaster login`, where the server does not tell.'),
