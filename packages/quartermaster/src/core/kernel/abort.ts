@@ -35,12 +35,12 @@ export interface Cancellation {
 }
 
 export function createCancellation(): Cancellation {
-  const signal = new GivenOnce()
+  const signal = new LightSignal()
   return { signal, cancel: reason => signal.give(reason) }
 }
 
 /** A class, because every call makes several of these and most are never listened to. */
-class GivenOnce implements CancelSignal {
+class LightSignal implements CancelSignal {
   aborted = false
   reason: unknown = undefined
   #listeners: Set<() => void> | undefined

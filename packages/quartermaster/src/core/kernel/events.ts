@@ -1,5 +1,5 @@
 import { type Events } from '../../contracts/index.ts'
-import { type AccessGuard, accessLooks } from './limits.ts'
+import { type AccessGuard, scheduleAccessChecks } from './limits.ts'
 import { type Cancel } from './ports.ts'
 
 /** Announces events to listeners. An error of one listener is reported and stops no other listener. */
@@ -90,7 +90,7 @@ export async function* guardedEvents<T>(
 function createAlarm(looks: Omit<GuardedEventsOptions, 'stillAdmitted'>) {
   let ring: () => void = () => {}
   let isDue = false
-  const stop = accessLooks(looks, () => {
+  const stop = scheduleAccessChecks(looks, () => {
     isDue = true
     ring()
   })

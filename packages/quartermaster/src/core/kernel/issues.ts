@@ -23,7 +23,7 @@ function toIssue(issue: FoundIssue): Issue {
 }
 
 /** An issue as Zod reports it. Other libraries report the message alone. */
-interface ToldIssue {
+interface ZodIssue {
   readonly message: string
   readonly code?: unknown
   readonly issues?: readonly { readonly message: string }[]
@@ -37,7 +37,7 @@ interface ToldIssue {
 
 /** For an invalid key, Zod has the reason in a nested issue. */
 export function issueSentence(issue: { readonly message: string }): string {
-  const { code, issues } = issue as ToldIssue
+  const { code, issues } = issue as ZodIssue
   return (code === 'invalid_key' ? issues?.[0]?.message : undefined) ?? issue.message
 }
 
@@ -51,7 +51,7 @@ export function isLibraryText({ message }: { readonly message: string }): boolea
 
 /** The predicate of a sentence about a field, in the words of every other check: `must be an array, not a string`. */
 export function issuePredicate(issue: { readonly message: string }): string {
-  const told = issue as ToldIssue
+  const told = issue as ZodIssue
   if (!isLibraryText(told)) return issueSentence(issue)
   const [, expected = '', received] = /expected (\w+), received (\w+)$/.exec(told.message) ?? []
   if (received === 'undefined') return `is missing${KINDS[expected] ? ` (${KINDS[expected]})` : ''}`
@@ -79,7 +79,7 @@ const KINDS: Readonly<Record<string, string>> = {
 }
 const PARTS: Readonly<Record<string, string>> = { string: 'character', array: 'item', set: 'item', object: 'field' }
 
-function bound({ origin, inclusive }: ToldIssue, most: 'least' | 'most', limit: unknown): string {
+function bound({ origin, inclusive }: ZodIssue, most: 'least' | 'most', limit: unknown): string {
   const part = PARTS[String(origin)]
   if (part !== undefined && most === 'least' && limit === 1) return 'must not be empty'
   if (part !== undefined) return `must have at ${most} ${limit} ${part}${limit === 1 ? '' : 's'}`

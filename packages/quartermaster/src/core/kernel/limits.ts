@@ -88,7 +88,7 @@ export interface AccessGuard {
 }
 
 /** Calls back at an interval and on each change of access: time to check. */
-export function accessLooks(
+export function scheduleAccessChecks(
   { clock, pingMs, onAccessChange }: Omit<AccessGuard, 'stillAdmitted'>,
   due: () => void,
 ): Cancel {
@@ -111,7 +111,7 @@ export function accessLooks(
 export function watchAccess(guard: AccessGuard, onRefused: (error: unknown) => void): Cancel {
   // A check that failed for another reason says nothing about the access.
   const look = () => void guard.stillAdmitted().catch(error => isRefused(error) && onRefused(error))
-  const stop = accessLooks(guard, look)
+  const stop = scheduleAccessChecks(guard, look)
   // The access may have ended since the client was admitted.
   look()
   return stop

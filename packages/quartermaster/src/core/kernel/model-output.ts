@@ -229,7 +229,7 @@ export async function callForModel(toolbox: Toolbox, { name, input, ...options }
 export function errorResult(error: AppError, { isBare = false }: { isBare?: boolean } = {}): ToolResult {
   const facts = { ...error.toJSON() }
   return {
-    content: [{ type: 'text', text: modelText(facts) }, ...saidBeside(error)],
+    content: [{ type: 'text', text: modelText(facts) }, ...contentOfTool(error)],
     ...(isBare ? {} : { structuredContent: { error: facts } }),
     isError: true,
     _meta: { 'quartermaster/error': facts },
@@ -237,7 +237,7 @@ export function errorResult(error: AppError, { isBare = false }: { isBare?: bool
 }
 
 /** The content of a tool that ran, where the result is an error for another reason. */
-function saidBeside({ code, details }: AppError): ToolResult['content'] {
+function contentOfTool({ code, details }: AppError): ToolResult['content'] {
   const isOfResult = code === 'OUTPUT_INVALID' || (code === 'OUTCOME_UNKNOWN' && details?.because === 'OUTPUT_INVALID')
   return isOfResult && Array.isArray(details?.content) ? details.content : []
 }

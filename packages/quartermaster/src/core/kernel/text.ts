@@ -141,8 +141,8 @@ export function closest(word: string, candidates: Iterable<string>): string | un
   let best: string | undefined
   let bestDistance = Number.POSITIVE_INFINITY
   for (const candidate of candidates) {
-    const limit = Math.min(mostSlips(word, candidate) + 1, bestDistance)
-    const distance = slipsBetween(word.toLowerCase(), candidate.toLowerCase(), limit)
+    const limit = Math.min(maxDistance(word, candidate) + 1, bestDistance)
+    const distance = editDistance(word.toLowerCase(), candidate.toLowerCase(), limit)
     if (distance < limit) {
       best = candidate
       bestDistance = distance
@@ -155,7 +155,7 @@ export function closest(word: string, candidates: Iterable<string>): string | un
 const MOST_LETTERS = 64
 
 /** A third of the letters; short words that differ by more are unrelated. */
-function mostSlips(a: string, b: string): number {
+function maxDistance(a: string, b: string): number {
   return Math.floor(Math.max(a.length, b.length) / 3)
 }
 
@@ -171,7 +171,7 @@ export function whichThereAre(word: string, candidates: readonly string[]): stri
 }
 
 /** Edit distance with swaps; gives up once it must reach `limit`. */
-function slipsBetween(a: string, b: string, limit: number): number {
+function editDistance(a: string, b: string, limit: number): number {
   if (Math.abs(a.length - b.length) >= limit) return limit
   let beforeLast: readonly number[] = []
   let last: readonly number[] = Array.from({ length: b.length + 1 }, (_, i) => i)

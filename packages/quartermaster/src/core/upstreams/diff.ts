@@ -50,7 +50,7 @@ function fieldShower(old: Fields, now: Fields): (field: string) => string {
   return field => {
     if (field.length <= LONGEST_VALUE) return showExactly(field)
     const others = old.has(field) ? (now.has(field) ? [] : longNow) : longBefore
-    const same = others.reduce((most, other) => Math.max(most, sharedLength(field, other)), 0)
+    const same = others.reduce((most, other) => Math.max(most, commonPrefixLength(field, other)), 0)
     return beginningAt(field, Math.max(0, same - CONTEXT))
   }
 }
@@ -86,7 +86,7 @@ function aroundDifference(
   const isShort = before.length <= LONGEST_VALUE && after.length <= LONGEST_VALUE
   const places = isShort
     ? [{ one: wholeOf(before), other: wholeOf(after) }]
-    : wider(differingPlaces(before, after), before.length)
+    : withContext(differingPlaces(before, after), before.length)
   const from = excerptAt(
     before,
     places.map(({ one }) => one),
@@ -112,7 +112,7 @@ function wholeOf(text: string): Range {
 const CONTEXT = 60
 
 /** Adds context to the places and merges those that touch. */
-function wider(places: readonly DifferingPlace[], length: number): DifferingPlace[] {
+function withContext(places: readonly DifferingPlace[], length: number): DifferingPlace[] {
   const all: DifferingPlace[] = []
   for (const { one, other } of places) {
     const last = all.at(-1)
@@ -297,8 +297,8 @@ const BLOCK = 32
 
 /** The places where two texts differ, in order. Everything between them is equal. */
 function differingPlaces(one: string, other: string): DifferingPlace[] {
-  const start = sharedLength(one, other)
-  const end = sharedEnd(one, other, start)
+  const start = commonPrefixLength(one, other)
+  const end = commonSuffixLength(one, other, start)
   const within = { start, oneEnd: one.length - end, otherEnd: other.length - end }
   const places: DifferingPlace[] = []
   let [at, otherAt] = [start, start]
@@ -319,14 +319,14 @@ function differingPlaces(one: string, other: string): DifferingPlace[] {
   return places
 }
 
-function sharedLength(one: string, other: string): number {
+function commonPrefixLength(one: string, other: string): number {
   let same = 0
   while (same < one.length && one[same] === other[same]) same++
   return same
 }
 
 /** The length of their common end, behind the common beginning. */
-function sharedEnd(one: string, other: string, start: number): number {
+function commonSuffixLength(one: string, other: string, start: number): number {
   const most = Math.min(one.length, other.length) - start
   let same = 0
   while (same < most && one.at(-1 - same) === other.at(-1 - same)) same++

@@ -55,7 +55,7 @@ export function judge(options: JudgeOptions): Judgement {
   }
   const unlisted = [...known.values()].filter(pin => !seen.kinds.has(pin.kind))
   const gone = [...known.values()].filter(pin => seen.kinds.has(pin.kind))
-  const parting = parted(gone, [...here, ...unlisted], options.limits)
+  const parting = keepGonePins(gone, [...here, ...unlisted], options.limits)
   writes.push(...parting.writes)
   const values = new Map(here.map((pin, index) => [pin, seen.definitions[index]?.value]))
   const valueOf = (pin: PinRow) => values.get(pin) ?? JSON.parse(pin.definition)
@@ -149,7 +149,7 @@ function firstPin(id: string, definition: SeenDefinition, isFirstSight: boolean,
     reworded: false,
     acceptedFindings: null,
   }
-  return mayPass(pin, options.policy) ? accepted(pin) : pin
+  return needsNoReview(pin, options.policy) ? accepted(pin) : pin
 }
 
 function nextPin(pin: PinRow, definition: SeenDefinition, options: JudgeOptions): PinRow {
@@ -160,7 +160,7 @@ function nextPin(pin: PinRow, definition: SeenDefinition, options: JudgeOptions)
   if (hash === pin.acceptedHash) return accepted({ ...seen, findings: pin.acceptedFindings ?? [] })
   const findings = [...options.findings(definition)]
   const changed: PinRow = { ...seen, ...lastAccepted(pin), state: 'pending', findings }
-  return mayPass(changed, options.policy) ? accepted(changed) : changed
+  return needsNoReview(changed, options.policy) ? accepted(changed) : changed
 }
 
 /** What a changed pin is compared with. */
@@ -175,7 +175,7 @@ function lastAccepted(pin: PinRow): Partial<PinRow> {
 function unchangedPin(pin: PinRow, text: string, policy: PinPolicy): PinRow {
   // Of a pin that was gone perhaps only the name was kept.
   const listed = pin.listed ? pin : { ...pin, listed: true, definition: text }
-  return pin.state === 'pending' && mayPass(pin, policy) ? accepted(listed) : listed
+  return pin.state === 'pending' && needsNoReview(pin, policy) ? accepted(listed) : listed
 }
 
 function accepted(pin: PinRow): PinRow {
@@ -195,7 +195,7 @@ export const NOTHING_BEFORE = {
  * it. Lists of resources change by nature, so for them only findings count, and whether an earlier version was held or
  * rejected.
  */
-function mayPass({ kind, acceptedHash, firstSight, reworded, findings }: PinRow, policy: PinPolicy): boolean {
+function needsNoReview({ kind, acceptedHash, firstSight, reworded, findings }: PinRow, policy: PinPolicy): boolean {
   if (reworded) return false
   if (policy.findings === 'hold' && isSuspicious(findings)) return false
   if (kind === 'resource') return true
@@ -211,7 +211,7 @@ interface Parting {
  * Pins of definitions that the server lists no more. They are kept for the day these come back and for agents that name them,
  * up to a limit, because a server may rename everything at every start. Undecided ones go first.
  */
-function parted(gone: readonly PinRow[], staying: readonly PinRow[], limits = LISTING_LIMITS): Parting {
+function keepGonePins(gone: readonly PinRow[], staying: readonly PinRow[], limits = LISTING_LIMITS): Parting {
   let definitions = limits.definitions - staying.length
   let characters = limits.characters - staying.reduce((sum, pin) => sum + pin.definition.length, 0)
   const whole = new Set<PinRow>()

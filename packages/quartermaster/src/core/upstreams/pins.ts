@@ -6,15 +6,15 @@ import { judge, NOTHING_BEFORE, type PinWrite, pinId } from './judge.ts'
 import { type Listing, type ReadListing, readListing, type SeenDefinition } from './listing.ts'
 import { createMentions, type Mentions } from './mentions.ts'
 import {
-  byPlace,
+  compareItems,
   isWarned,
   itemsOf,
   type ListOptions,
-  lookedAgain,
   type NameClaim,
   offeredFromPins,
   type PinPolicy,
   type ReviewedListing,
+  recheckedPin,
   type SecondFinding,
 } from './review.ts'
 import { type KnownNames, type OtherNames, otherNamesIn } from './scan/names.ts'
@@ -81,7 +81,7 @@ export function createPinBook({ storage, clock, digest, scanner }: PinBookDeps):
   const now = () => Math.round(clock.now())
 
   /** Returns nothing if another process changed the pins meanwhile. */
-  async function seeOnce(store: Store, look: Look): Promise<ReviewedListing | undefined> {
+  async function recordOnce(store: Store, look: Look): Promise<ReviewedListing | undefined> {
     const { upstream, policy, seen, findings } = look
     const pins = await allPins(store, { upstream })
     const known = new Set(pins.flatMap(({ id, hash, acceptedHash }) => [`${id} ${hash}`, `${id} ${acceptedHash}`]))
@@ -118,14 +118,14 @@ export function createPinBook({ storage, clock, digest, scanner }: PinBookDeps):
   }
 
   /** Returns whether anything changed, or nothing if another process changed it meanwhile. */
-  async function lookOnce(store: Store, { upstream, policy, others }: SecondLook): Promise<boolean | undefined> {
+  async function recheckOnce(store: Store, { upstream, policy, others }: SecondLook): Promise<boolean | undefined> {
     const known = await mentionsOf(store, upstream)
     const spoken = await inTurns(known.of(others), clock)
     if (spoken.size === 0) return false
     const pins = await allPinsIn(store, upstream, [...spoken.keys()])
     const open = pins.filter(({ decidedAt }) => decidedAt === null).map(pin => ({ pin, ...seenAgain(pin) }))
     const found = await scanner.scan(open, { siblings: known.siblings(), others })
-    const changes = open.flatMap(one => lookedAgain(one.pin, found.get(one) ?? [], policy) ?? [])
+    const changes = open.flatMap(one => recheckedPin(one.pin, found.get(one) ?? [], policy) ?? [])
     const outcome = await store.commit(changes.map(toChange))
     if (!outcome.committed) return undefined
     known.told(spoken)
@@ -141,27 +141,27 @@ export function createPinBook({ storage, clock, digest, scanner }: PinBookDeps):
       const names = { siblings, others: 'named' in others ? others : otherNamesIn(others) }
       const look: Look = { upstream, policy, seen, names, findings: new Map() }
       // Another process or a person may have changed the pins between reading and writing.
-      const verdict = await insisting(upstream, () => seeOnce(store, look))
+      const verdict = await retryOnConflict(upstream, () => recordOnce(store, look))
       await noteMentions(store, look)
       return verdict
     },
     async lookAgain(look) {
       const store = await open()
-      const isChanged = await insisting(look.upstream, () => lookOnce(store, look))
+      const isChanged = await retryOnConflict(look.upstream, () => recheckOnce(store, look))
       return isChanged ? recall(look.upstream, look.policy) : undefined
     },
     async list(upstream, options = {}) {
       const where = upstream === undefined ? {} : { upstream }
       const store = await open()
       const pins = options.offered ? await allPins(store, { ...where, listed: true }) : await reviewable(store, where)
-      return (await inTurns(itemsOf(pins, options), clock)).toSorted(byPlace)
+      return (await inTurns(itemsOf(pins, options), clock)).toSorted(compareItems)
     },
     async decide(decision) {
       const store = await open()
       const chosen = await choose(store, decision)
       const outcome = await store.commit(chosen.map(pin => decided(pin, decision, now())))
       if (!outcome.committed) throw changedMeanwhile(decision.upstream)
-      return (await inTurns(itemsOf(chosen, {}), clock)).toSorted(byPlace)
+      return (await inTurns(itemsOf(chosen, {}), clock)).toSorted(compareItems)
     },
     async claim(upstream, changes) {
       const store = await open()
@@ -215,7 +215,7 @@ interface Look {
 const MOST_ATTEMPTS = 5
 
 /** Retries while another process was faster. */
-async function insisting<T>(upstream: string, attempt: () => Promise<T | undefined>): Promise<T> {
+async function retryOnConflict<T>(upstream: string, attempt: () => Promise<T | undefined>): Promise<T> {
   for (let attempts = 0; attempts < MOST_ATTEMPTS; attempts++) {
     const done = await attempt()
     if (done !== undefined) return done

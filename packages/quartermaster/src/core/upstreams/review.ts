@@ -191,7 +191,7 @@ function wholeOf({ acceptedDefinition, definition }: PinRow): Pick<ReviewItem, '
   return acceptedDefinition === null ? { definition } : { accepted: acceptedDefinition, definition }
 }
 
-export function byPlace(a: ReviewItem, b: ReviewItem): number {
+export function compareItems(a: ReviewItem, b: ReviewItem): number {
   const [first, second] = [a, b].map(({ upstream, kind, name }) => `${upstream}\n${kind}\n${name}`) as [string, string]
   return first < second ? -1 : Number(first > second)
 }
@@ -207,7 +207,7 @@ export interface SecondFinding {
  * A pin after a second check against other tools, or nothing if it has no new finding. An offered one stays offered unless a
  * new finding is strong; earlier findings stay.
  */
-export function lookedAgain(
+export function recheckedPin(
   before: PinRow,
   found: readonly UpstreamFinding[],
   policy: PinPolicy,

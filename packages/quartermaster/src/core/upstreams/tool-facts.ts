@@ -89,7 +89,7 @@ export function countAsking(
     tools.flatMap(raw => {
       const name = textIn(raw, 'name') ?? ''
       const options = Object.hasOwn(said, name) ? said[name] : undefined
-      const isAsked = options?.consent ? options.consent.length > 0 : askedKind(raw, options, choice) !== undefined
+      const isAsked = options?.consent ? options.consent.length > 0 : consentKind(raw, options, choice) !== undefined
       return isAsked ? [name] : []
     })
   const now = asking(consent)
@@ -129,7 +129,7 @@ function safetyOf(
   choice: UpstreamConsent | undefined,
 ): Required<Safety> {
   const mutates = mayChange(raw, options)
-  const asked = askedKind(raw, options, choice)
+  const asked = consentKind(raw, options, choice)
   return {
     mutates,
     idempotent: options?.idempotent ?? (!mutates || hintsOf(raw).idempotentHint === true),
@@ -147,7 +147,7 @@ function mayChange(raw: object, options: UpstreamToolOptions | undefined): boole
 }
 
 /** What the server's consent choice asks for; without a choice only what the server calls destructive. */
-function askedKind(
+function consentKind(
   raw: object,
   options: UpstreamToolOptions | undefined,
   choice: UpstreamConsent | undefined,
