@@ -1,17 +1,15 @@
-/** A text with its words, with a space between. */
 interface ScoredText {
   readonly id: string
+  /** Separated by spaces. */
   readonly words: string
 }
 
-/** A word of the question with what is known of it in everything that can be read. */
+/** A word of the query and how many memories have it. */
 export interface RankedWord {
   readonly word: string
-  /** How much it counts in the question. */
   readonly weight: number
-  /** Which word of the question is meant. */
+  /** The index of the query word that it stands for. */
   readonly meaning: number
-  /** How many memories have it. */
   readonly having: number
 }
 
@@ -19,18 +17,17 @@ export interface WordFacts {
   readonly words: readonly RankedWord[]
   /** How many memories can be read. */
   readonly total: number
-  /** How many words a memory has, where that was found out before. */
+  /** The average number of words of a memory, where it is known. */
   readonly usual?: number | undefined
 }
 
-/** The BM25 score of each meaning of the question for one text. */
+/** The BM25 score of a text for each meaning of the query. */
 export type TermScores = readonly number[]
 
-/** As BM25 is usually set: how soon a repeated word says nothing more, and how much a long text is held against it. */
+/** BM25's k1 and b. */
 const SATURATION = 1.2
 const LENGTH_SHARE = 0.6
 
-/** The scores of each text by its own words, and the usual number of words. */
 interface ScoredTexts {
   readonly own: ReadonlyMap<string, TermScores>
   readonly usual: number

@@ -12,23 +12,22 @@ interface TermMatch {
 /** All matches of one word. Of several matches in the same document only the highest score counts. */
 export interface Concept {
   matches: readonly TermMatch[]
-  /** What the word itself, and not just another for it, would count at most. */
+  /** The highest weight that the word itself could have. */
   worth: number
-  /** No document has the word; the matches are of words that look like it. */
+  /** No document has the word; the matches are similar words. */
   isGuess: boolean
 }
 
-/** Finds what the index has for the words of a question; nothing when nearly all of it would be guessed. */
+/** Finds the matches of a query's terms; nothing when nearly all would be guesses. */
 type ConceptFinder = (terms: readonly WeightedTerm[], documents: number) => Map<string, Concept>
 
-/** Rare terms say even more than BM25 thinks: tools are described in the same few common words. */
+/** Rare terms weigh more than in BM25: tools are described in the same few common words. */
 const RARITY_POWER = 1.25
-/** Another word for it is not the word. */
 const SYNONYM_WEIGHT = 0.4
 const NEAR_WEIGHT = 0.5
-/** A question full of names and values is not worth looking around for each of them. */
+/** Queries full of names and values would cost a lookup for each. */
 const MAX_NEAR_LOOKUPS = 8
-/** With fewer of its words than this, a question that has only guesses is not misspelt but about something else. */
+/** A query with only guesses, and for fewer of its words than this, is about something else. */
 const GUESSED_PART = 0.5
 
 export function createConceptFinder(index: TermIndex): ConceptFinder {
@@ -75,30 +74,30 @@ function sharpenedRarity({ slots }: Posting, documents: number): number {
   return rarity(slots.length, documents) ** RARITY_POWER
 }
 
-/** Codes and numbers are never almost right. */
+/** Codes and numbers have no similar words. */
 const isWord = (word: string) => /^\p{L}+$/u.test(word)
 
-/** What is asked for: everything together, and apart when it is several things. */
+/** A query: all terms, and the terms of each need when it has several. */
 export interface Question {
-  /** As much of it as is looked at. */
+  /** The part that is read. */
   text: string
   whole: readonly WeightedTerm[]
-  /** Empty when there is only one. */
+  /** Empty when there is only one need. */
   needs: readonly (readonly WeightedTerm[])[]
 }
 
-/** A question is cut here, so that its cost is bounded. */
+/** Queries are cut here, so that their cost is bounded. */
 const MAX_CHARACTERS = 2000
 const MAX_WORDS = 200
 const MAX_NEEDS = 12
 /** "Paris, Rome and Oslo" is a list of values; "read the report and mail it to Ada" are two needs. */
 const TERMS_OF_A_CLAUSE = 2
-/** Long questions tell stories, with many an "and" that begins nothing new. */
+/** In long queries many an "and" begins nothing new. */
 const TERMS_OF_A_CLAUSE_AMONG_SENTENCES = 3
 
-/** Takes a question apart into what it asks for, one tool being enough for each. */
+/** Splits a query into its needs, each of which one tool may answer. */
 export function readQuestion(text: string, reader: TermReader): Question {
-  // Single spaces, because the expressions below would try every place in a long stretch of them.
+  // Single spaces, because the patterns below would take quadratic time on long runs of them.
   const cut = text.slice(0, MAX_CHARACTERS).replace(/\s+/g, space => (space.includes('\n') ? '\n' : ' '))
   const weigh = (part: string) => reader.weigh(part, MAX_WORDS)
   const needs = needsOf(cut, weigh).filter(need => need.length > 0)
@@ -111,7 +110,7 @@ const BETWEEN_CLAUSES = /,\s+(?:and\s+)?|\s+and\s+|，|、/i
 
 type Weigh = (part: string) => WeightedTerm[]
 
-/** The sentences, and their clauses where each of these could stand by itself. */
+/** The sentences, and their clauses where each could stand alone. */
 function needsOf(question: string, weigh: Weigh): WeightedTerm[][] {
   const sentences = question.split(BETWEEN_SENTENCES)
   if (sentences.length === 1) return clausesOf(question, TERMS_OF_A_CLAUSE, weigh)
@@ -130,7 +129,7 @@ function clausesOf(sentence: string, terms: number, weigh: Weigh): WeightedTerm[
 /** One sentence of a description. */
 export interface Statement {
   text: string
-  /** It says what is done. Other sentences advertise to the reader, or only list words to be found by. */
+  /** Whether it describes. Other sentences advertise, or only list words to be found by. */
   isPlain: boolean
 }
 
@@ -139,34 +138,34 @@ export function statementsOf(text: string): Statement[] {
   return text
     .split(SENTENCE_END)
     .filter(sentence => sentence !== '')
-    .map(sentence => ({ text: sentence, isPlain: !isCourting(sentence) && !isWordList(sentence) }))
+    .map(sentence => ({ text: sentence, isPlain: !isAdvertising(sentence) && !isWordList(sentence) }))
 }
 
 const SENTENCE_END = /[.!?;]\s+|[。！？；]|\n+/
 
-const isCourting = (sentence: string) => COURTING.some(way => way.test(sentence))
+const isAdvertising = (sentence: string) => ADVERTISING.some(pattern => pattern.test(sentence))
 
 const CHOOSE = '(?:use|call|choose|prefer|pick|select|invoke|run|try)'
 const THIS = '(?:this|it|me)(?: (?:tool|function|server|plugin|one))?'
 const AT_ALL_TIMES = '(?:first|always|only|exclusively|by default|whenever possible|for (?:everything|anything|all))'
 const OTHERS = '(?:(?:any|all|every|the) )*other (?:tool|function|server|plugin)s?'
 const PRAISED = '(?:best|greatest|finest|ultimate|perfect|superior|number one|most \\w+)'
-/** "Use it for mail" tells what it is for. These tell to favour it, whatever is wanted. */
-const COURTING: readonly RegExp[] = [
+/** Sentences that tell a model to prefer the tool. "Use it for mail" is none. */
+const ADVERTISING: readonly RegExp[] = [
   `\\b(?:always|must)(?: \\w+)? ${CHOOSE} ${THIS}\\b`,
   `\\b${CHOOSE} ${THIS} ${AT_ALL_TIMES}\\b`,
   `\\bprefer ${THIS}\\b`,
   `\\b(?:over|than|instead of|ignore|avoid|never use|do not use|don't use) ${OTHERS}\\b`,
   `\\bover all others\\b`,
   `\\b${PRAISED} (?:\\w+ ){0,2}(?:tool|choice|solution)\\b`,
-].map(way => new RegExp(way, 'i'))
+].map(pattern => new RegExp(pattern, 'i'))
 
-/** Below it, a sentence may well do without small words: "Converts currencies." */
+/** Shorter sentences need no small words: "Converts currencies." */
 const SHORTEST_LIST = 6
-/** A sentence with a smaller share of different words than this (small words aside) is stuffed with words. */
+/** A sentence with a smaller share of different words (small words aside) is stuffed. */
 const VARIETY = 0.5
 
-/** Small words hold a sentence together; without any, or saying the same again and again, it is none. */
+/** Whether a sentence has no small words, or repeats itself. */
 function isWordList(sentence: string): boolean {
   const words = sentence.toLowerCase().match(/[\p{L}\p{M}]+/gu) ?? []
   if (words.length < SHORTEST_LIST) return false
@@ -174,5 +173,5 @@ function isWordList(sentence: string): boolean {
   return telling.length === words.length || new Set(telling).size < VARIETY * telling.length
 }
 
-/** In most languages the small words are short, so that not only English ones are known. */
+/** In most languages small words are short. */
 const isSmall = (word: string) => word.length <= 3 || STOP_WORDS.has(word)

@@ -2,7 +2,7 @@ import { type Statement, statementsOf } from './concepts.ts'
 import { CHARACTERS_OF_A_WORD, type TermReader } from './terms.ts'
 import { spokenName } from './words.ts'
 
-/** What can be searched of one thing. Only `id` has to be unique. */
+/** The searchable texts of a tool or page. Only `id` has to be unique. */
 export interface SearchDocument {
   id: string
   name: string
@@ -13,22 +13,20 @@ export interface SearchDocument {
   details?: string
   /** Names and descriptions. */
   parameters?: readonly string[]
-  /** Questions that this answers, in the words of people. */
+  /** Example queries. */
   examples?: readonly string[]
   /** The group it belongs to: capability, section. */
   group?: string
   tags?: readonly string[]
-  /** All it has to say, where that is a text of its own. */
+  /** The text of a page. */
   body?: string
-  /** Ranks behind all others, unless the question names it. */
+  /** Ranks behind all others, unless the query names it. */
   isDeprecated?: boolean
-  /** Changes with the rest of the document, so that an unchanged one need not be read again. */
-  hash?: string
 }
 
 /**
- * How much each term speaks for a document, between 0 and 1 (BM25F): what a field says counts by the field's weight and
- * less in a long text; together it saturates, so that saying a thing again and again, or everywhere, brings nothing.
+ * The weight of each term in a document, between 0 and 1 (BM25F): occurrences count by the field's weight, and less in a long text.
+ * The sum saturates, so that repeating a word gains nothing.
  */
 export function impactsOf(document: SearchDocument, reader: TermReader): Map<string, number> {
   const amounts = new Map<string, number>()
@@ -43,31 +41,25 @@ export function impactsOf(document: SearchDocument, reader: TermReader): Map<str
   return amounts
 }
 
-/** BM25's k1: the amount of a term that is worth half of everything it can be worth. */
+/** BM25's k1: the amount of a term that gives half of the highest weight. */
 const SATURATION = 0.7
-/** Saying it twice may be emphasis; the third time in one sentence is stuffing, and counts as having said it once. */
+/** Twice in a sentence may be emphasis; a third time is stuffing, and counts like once. */
 const COUNTED_REPETITIONS = 2
-/**
- * What courting and lists of words count, against saying the same plainly. Not nothing: an honest tool with an
- * enthusiastic author should still be found where no other fits.
- */
+/** Weight of self-praise and lists of words. Above 0, so that a tool with an enthusiastic author is found where no other fits. */
 const HOLLOW_WEIGHT = 0.15
-/** Being even shorter than this part of the usual is no merit. */
+/** Texts shorter than this share of the usual length gain nothing more. */
 const SHORTEST = 0.6
 
 interface Field {
   textOf(document: SearchDocument): string
   weight: number
-  /**
-   * The length at which a text is neither favoured nor punished. A constant and not the average of what is indexed:
-   * thereby a document's impacts are its own, and adding another one changes none of them.
-   */
+  /** The length with a neutral weight. A constant, not an average: so adding a document changes no other one's weights. */
   usualTerms: number
   /** BM25's b: from 0, where length does not matter, to 1. */
   lengthMatters: number
-  /** What stands behind is not looked at: a text of any size costs a bounded time, and padding it is no use. */
+  /** Later words are ignored, so that any text costs a bounded time. */
   maxWords: number
-  /** Written in sentences, and by someone who may want to be found more than to be understood. */
+  /** Sentences, whose author may have stuffed them with words to be found by. */
   isProse?: boolean
 }
 
@@ -86,7 +78,7 @@ const FIELDS: readonly Field[] = [
   { textOf: it => it.group ?? '', weight: 0.3, usualTerms: 3, lengthMatters: 0.5, maxWords: 20 },
 ]
 
-/** How often each term is said, and how many were read in all: what does not count makes the text longer all the same. */
+/** The count of each term, and how many were read: also words that count nothing make the text longer. */
 function countTerms({ textOf, maxWords, isProse }: Field, document: SearchDocument, reader: TermReader) {
   const counts = new Map<string, number>()
   const text = textOf(document).slice(0, maxWords * CHARACTERS_OF_A_WORD)
@@ -96,12 +88,12 @@ function countTerms({ textOf, maxWords, isProse }: Field, document: SearchDocume
     const read = reader.read(statement.text, maxWords - terms)
     terms += read.length
     for (const [term, times] of timesOf(read))
-      counts.set(term, (counts.get(term) ?? 0) + (isProse ? saidIn(statement, times) : times))
+      counts.set(term, (counts.get(term) ?? 0) + (isProse ? countIn(statement, times) : times))
   }
   return { counts, terms }
 }
 
-function saidIn({ isPlain }: Statement, times: number): number {
+function countIn({ isPlain }: Statement, times: number): number {
   if (!isPlain) return HOLLOW_WEIGHT
   return times > COUNTED_REPETITIONS ? 1 : times
 }
@@ -112,15 +104,15 @@ function timesOf(terms: readonly string[]): Map<string, number> {
   return times
 }
 
-/** From names, in whatever way they are written, to documents. */
-export interface NameIndex {
+/** Documents by name, whatever its spelling. */
+interface NameIndex {
   add(slot: number, name: string): void
   remove(slot: number, name: string): void
-  /** The documents that a question names, as a whole or by identifiers in it; the closest writing first. */
+  /** The documents that a query names, as a whole or by identifiers in it; the closest spelling first. */
   named(question: string): number[]
 }
 
-/** Names in a question beyond these are words like others. */
+/** Further names in a query are words like others. */
 const MAX_IDENTIFIERS = 16
 const LONGEST_NAME = 128
 
@@ -155,7 +147,7 @@ export function createNameIndex(): NameIndex {
   }
 }
 
-/** Words that only a program would write: `read_file`, `readFile`, `files.read`. */
+/** Identifiers in a query: `read_file`, `readFile`, `files.read`. */
 function identifiersOf(question: string): string[] {
   const words = question.match(/[\p{L}\p{N}_.-]+/gu) ?? []
   return words

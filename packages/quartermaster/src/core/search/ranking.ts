@@ -1,34 +1,31 @@
 import { type Concept, createConceptFinder, type Question } from './concepts.ts'
 import { type TermIndex } from './terms.ts'
 
-/** Which documents a ranking looks at. */
 interface RankingScope {
-  /** How many there are. */
   documents: number
   /** One more than the highest slot in use. */
   slots: number
   isWanted(slot: number): boolean
 }
 
-/** How well a document answers a question. */
+/** A document and how well it fits a query. */
 export interface Ranked {
   slot: number
   /** Above 0 and below 1. */
   score: number
 }
 
-/** Tells how well documents answer a question. */
 interface Ranker {
-  /** Reports every wanted document that has anything to do with the question, and which of its needs it fits best. */
+  /** Reports every wanted document with a match, and the need of the query that it fits best. */
   rank(question: Question, scope: RankingScope, report: (ranked: Ranked, need: number) => void): void
 }
 
-/** How much fitting the whole question counts, against fitting one need of it well. */
+/** Weight of fitting the whole query, against fitting one of its needs. */
 const WHOLE_SHARE = 0.45
-/** Added to the best score within a need, so that a need of few and common words lifts nothing far. */
+/** Added to the best score within a need, so that a need of few and common words adds little. */
 const NEED_DAMPING = 3
 
-/** A ranker over an index. Its boards are used again and again, so it ranks one question at a time. */
+/** A ranker over an index. It reuses its score boards, so it ranks one query at a time. */
 export function createRanker(index: TermIndex): Ranker {
   const findConcepts = createConceptFinder(index)
   const whole = createScoreBoard()
@@ -61,46 +58,46 @@ export function createRanker(index: TermIndex): Ranker {
   }
 }
 
-/** How near the best comes to what these words could say of a document: always below 1, as no impact reaches it. */
+/** The best score as a share of the highest possible one: always below 1. */
 function fitOf(highest: number, concepts: readonly Concept[]): number {
   return highest === 0 ? 0 : highest / concepts.reduce((sum, { worth }) => sum + worth, 0)
 }
 
-/** Adds up what every concept says about each document. */
+/** Adds up the scores of all concepts for each document. */
 function createSum() {
-  const loudest = createScoreBoard()
+  const highest = createScoreBoard()
   return (concepts: Iterable<Concept>, board: ScoreBoard, slots: number) => {
     board.clear(slots)
     for (const concept of concepts) {
-      if (concept.matches.length === 1) sayAll(concept, board.add)
+      if (concept.matches.length === 1) addMatches(concept, board.add)
       else {
-        loudest.clear(slots)
-        sayAll(concept, loudest.raise)
-        for (const slot of loudest.touched) board.add(slot, loudest.at(slot))
+        highest.clear(slots)
+        addMatches(concept, highest.raise)
+        for (const slot of highest.touched) board.add(slot, highest.at(slot))
       }
     }
   }
 }
 
-function sayAll(concept: Concept, say: (slot: number, amount: number) => void) {
+function addMatches(concept: Concept, add: (slot: number, amount: number) => void) {
   for (const { posting, weight } of concept.matches) {
     const { slots, impacts } = posting
-    for (let i = 0; i < slots.length; i++) say(slots[i] as number, weight * (impacts[i] as number))
+    for (let i = 0; i < slots.length; i++) add(slots[i] as number, weight * (impacts[i] as number))
   }
 }
 
 const highestOf = (slots: readonly number[], board: ScoreBoard) =>
   slots.reduce((highest, slot) => Math.max(highest, board.at(slot)), 0)
 
-/** A number for each document slot, mostly 0; cheap to use again for the next question. */
+/** A number for each document slot, mostly 0; cheap to reuse. */
 interface ScoreBoard {
-  /** The slots that have a number above 0, in the order in which they got one. */
+  /** The slots with a number above 0. */
   readonly touched: readonly number[]
   at(slot: number): number
   add(slot: number, amount: number): void
-  /** Keeps the higher one. Answers whether that is the new one. */
+  /** Keeps the higher number. Whether that is the new one. */
   raise(slot: number, amount: number): boolean
-  /** Makes room for this many slots, all 0. */
+  /** Sets this many slots to 0. */
   clear(slots: number): void
 }
 
@@ -130,14 +127,13 @@ function createScoreBoard(): ScoreBoard {
   }
 }
 
-/** Keeps the best of many without sorting all of them. */
+/** Keeps the best values without sorting all. */
 export interface Best<V> {
   offer(value: V): void
   /** Best first. */
   values(): V[]
 }
 
-/** `compare` puts the better one first, as in a sort. */
 export function createBest<V>(limit: number, compare: (a: V, b: V) => number): Best<V> {
   const kept: V[] = []
   return {

@@ -26,7 +26,7 @@ function documentOf(i: number, numbers: (below: number) => number): SearchDocume
   const word = (list: readonly string[]) => list[numbers(list.length)] ?? ''
   const name = `${word(VERBS)}_${word(THINGS)}`
   const text = `Can ${word(VERBS)} the ${word(THINGS)} of a ${word(THINGS)}.`
-  return { id: `tool-${i}`, name, title: '', text, parameters: [word(THINGS)], hash: `${name} ${text}` }
+  return { id: `tool-${i}`, name, title: '', text, parameters: [word(THINGS)] }
 }
 
 const answers = (index: SearchIndex<string>) => QUERIES.map(query => index.search(query, { limit: 50 }))
@@ -40,10 +40,10 @@ function built(documents: Iterable<SearchDocument>): SearchIndex<string> {
 function changedAtRandom(numbers: (below: number) => number) {
   const index = createSearchIndex<string>()
   const present = new Map<string, SearchDocument>()
-  const removals: { told: boolean; was: boolean }[] = []
+  const removals: { returned: boolean; was: boolean }[] = []
   for (let step = 0; step < 400; step++) {
     const document = documentOf(numbers(60), numbers)
-    if (numbers(3) === 0) removals.push({ told: index.remove(document.id), was: present.delete(document.id) })
+    if (numbers(3) === 0) removals.push({ returned: index.remove(document.id), was: present.delete(document.id) })
     else {
       index.add(document, document.id)
       present.set(document.id, document)
@@ -52,11 +52,10 @@ function changedAtRandom(numbers: (below: number) => number) {
   return { index, present, removals }
 }
 
-describe('an index that has seen changes', () => {
-  it.each([1, 2, 3, 4, 5])('answers as one built from scratch, whatever came and went (%i)', seed => {
+describe('an index after changes', () => {
+  it.each([1, 2, 3])('answers like one built from scratch (seed %i)', seed => {
     const { index, present, removals } = changedAtRandom(createNumbers(seed))
-    expect(removals.every(({ told, was }) => told === was)).toBe(true)
-    expect(index.size).toBe(present.size)
+    expect(removals.every(({ returned, was }) => returned === was)).toBe(true)
     expect(answers(index)).toEqual(answers(built(present.values())))
     expect(answers(index)).toEqual(answers(built([...present.values()].toReversed())))
   })
@@ -66,7 +65,6 @@ describe('an index that has seen changes', () => {
     const documents = Array.from({ length: 20 }, (_, i) => documentOf(i, numbers))
     const index = built(documents)
     for (const { id } of documents) index.remove(id)
-    expect(index.size).toBe(0)
     expect(answers(index).flat()).toEqual([])
     expect(index.remove('tool-1')).toBe(false)
   })
@@ -77,44 +75,5 @@ describe('an index that has seen changes', () => {
     index.add({ id: 'x', name: 'stars', title: '', text: 'Constellations.' }, 2)
     expect(index.search('tides sea levels')).toEqual([])
     expect(index.search('constellations').map(hit => hit.value)).toEqual([2])
-  })
-})
-
-describe('the next generation', () => {
-  it('is taken over whole: new ones in, changed ones read again, missing ones out', () => {
-    const numbers = createNumbers(7)
-    const first = Array.from({ length: 40 }, (_, i) => documentOf(i, numbers))
-    const next = [...first.slice(5, 30), ...Array.from({ length: 20 }, (_, i) => documentOf(i + 25, numbers))]
-    const index = built(first)
-    index.replaceAll(next.map(document => ({ document, value: document.id })))
-    expect(answers(index)).toEqual(answers(built(next)))
-  })
-
-  it('does not read documents again whose hash is the same, and gives back their new values', () => {
-    let reads = 0
-    const document = {
-      id: 'x',
-      name: 'tides',
-      title: '',
-      get text() {
-        reads++
-        return 'Sea levels.'
-      },
-      hash: '1',
-    }
-    const index = createSearchIndex<string>()
-    index.replaceAll([{ document, value: 'first' }])
-    index.replaceAll([{ document, value: 'second' }])
-    expect(reads).toBe(1)
-    expect(index.search('sea').map(hit => hit.value)).toEqual(['second'])
-  })
-
-  it('reads documents without a hash again', () => {
-    const index = createSearchIndex<string>()
-    const tool = { id: 'x', name: 'tides', title: '' }
-    index.replaceAll([{ document: { ...tool, text: 'Sea levels.' }, value: 'x' }])
-    index.replaceAll([{ document: { ...tool, text: 'Moon phases.' }, value: 'x' }])
-    expect(index.search('sea')).toEqual([])
-    expect(index.search('moon')).toHaveLength(1)
   })
 })

@@ -14,7 +14,7 @@ function indexOf(...documents: Words[]): SearchIndex<string> {
 const found = (index: SearchIndex<string>, query: string, limit = 10) =>
   index.search(query, { limit }).map(hit => hit.value)
 
-const desk = () =>
+const office = () =>
   indexOf(
     { name: 'read_file', text: 'Reads a text file.', parameters: ['path: which file'] },
     { name: 'write_file', text: 'Writes text into a file and creates it when it is missing.' },
@@ -34,7 +34,7 @@ const desk = () =>
 describe('names', () => {
   it.each(['read_file', 'READ_FILE', 'read file', 'Read-File', 'readFile', ' read.file '])(
     'puts the tool that the question names first, however it is written: %s',
-    query => expect(desk().search(query)[0]).toMatchObject({ id: 'read_file', score: 1, exact: true }),
+    query => expect(office().search(query)[0]).toMatchObject({ id: 'read_file', score: 1, exact: true }),
   )
 
   it('puts the exact writing before others that sound the same', () => {
@@ -44,7 +44,7 @@ describe('names', () => {
   })
 
   it('recognises names within a sentence', () => {
-    const hits = desk().search('how do convertCurrency and send_mail work?')
+    const hits = office().search('how do convertCurrency and send_mail work?')
     expect(hits.filter(hit => hit.exact).map(hit => hit.id)).toEqual(['convertCurrency', 'send_mail'])
   })
 
@@ -59,7 +59,7 @@ describe('names', () => {
     ['hub', 'GitHubSearch'],
     ['currency', 'convertCurrency'],
     ['folder', 'list_folder'],
-  ])('finds a part of an identifier: %s', (query, name) => expect(found(desk(), query)).toContain(name))
+  ])('finds a part of an identifier: %s', (query, name) => expect(found(office(), query)).toContain(name))
 
   it('takes acronyms, digits and versions apart', () => {
     const index = indexOf({ name: 'parseHTTPHeaders' }, { name: 'base64_encode' }, { name: 'export_PDFs' })
@@ -84,7 +84,7 @@ describe('words', () => {
     ['translations', 'translate_text'],
     ['recipient', 'send_mail'],
     ['it is raining', 'get_weather'],
-  ])('finds other forms of a word: %s', (query, name) => expect(found(desk(), query)[0]).toBe(name))
+  ])('finds other forms of a word: %s', (query, name) => expect(found(office(), query)[0]).toBe(name))
 
   it.each([
     ['classify images', 'Image classification.'],
@@ -113,9 +113,9 @@ describe('words', () => {
   })
 
   it('finds nothing by words that say nothing', () => {
-    expect(found(desk(), 'could you please help me with the')).toEqual([])
-    expect(found(desk(), '')).toEqual([])
-    expect(found(desk(), '?!')).toEqual([])
+    expect(found(office(), 'could you please help me with the')).toEqual([])
+    expect(found(office(), '')).toEqual([])
+    expect(found(office(), '?!')).toEqual([])
   })
 
   it.each([
@@ -153,7 +153,7 @@ describe('words', () => {
 
 describe('words that are nowhere', () => {
   it.each(['calend', 'calandar', 'caledar', 'caelndar', 'calenndar'])('stand for what is near: %s', query => {
-    expect(found(desk(), query)).toEqual(['create_event'])
+    expect(found(office(), query)).toEqual(['create_event'])
   })
 
   it('are looked around for only when they are nowhere', () => {
@@ -248,7 +248,7 @@ describe('self-praise and stuffing', () => {
 
 describe('several needs in one question', () => {
   const crowded = () => {
-    const index = desk()
+    const index = office()
     // Many that fit one need well would push the others out if the question were taken as one bag of words.
     for (let i = 0; i < 30; i++)
       index.add(document({ name: `report_${i}`, text: `Reads the sales report file of region ${i}.` }), `report_${i}`)
@@ -288,14 +288,14 @@ describe('several needs in one question', () => {
   })
 
   it('does not mistake a list of values for needs', () => {
-    const index = desk()
+    const index = office()
     expect(found(index, 'weather in Paris, Rome and Oslo')[0]).toBe('get_weather')
   })
 })
 
 describe('hits', () => {
   it('come with their value and a falling score above 0 and at most 1', () => {
-    const scores = desk()
+    const scores = office()
       .search('write text into a file in a folder. translate the text.')
       .map(hit => hit.score)
     expect(scores.length).toBeGreaterThan(3)
@@ -313,7 +313,7 @@ describe('hits', () => {
   })
 
   it('that are guessed from a misspelt word score lower than those of the word itself', () => {
-    const best = (query: string) => desk().search(query)[0]?.score ?? 0
+    const best = (query: string) => office().search(query)[0]?.score ?? 0
     expect(best('calandar')).toBeGreaterThan(0)
     expect(best('calandar')).toBeLessThan(best('calendar'))
   })
@@ -332,14 +332,14 @@ describe('hits', () => {
   })
 
   it('leave out what the filter refuses, names included, and fill up with others', () => {
-    const index = desk()
+    const index = office()
     const filter = (name: string) => name !== 'read_file'
     expect(index.search('read_file', { filter, limit: 1 }).map(hit => hit.id)).toEqual(['write_file'])
   })
 
   it('of a need whose best answer is refused are the next best', () => {
     const filter = (name: string) => name !== 'translate_text'
-    const ids = desk()
+    const ids = office()
       .search('Translate a text into another language. Send a mail to recipients.', { filter })
       .map(hit => hit.id)
     expect(ids[0]).toBe('send_mail')
@@ -348,6 +348,6 @@ describe('hits', () => {
 
   it('of a question of any length come from its beginning', () => {
     const query = `weather ${'x'.repeat(1_000_000)} mail`
-    expect(found(desk(), query)).toEqual(['get_weather'])
+    expect(found(office(), query)).toEqual(['get_weather'])
   })
 })

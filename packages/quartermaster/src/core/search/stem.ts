@@ -31,13 +31,13 @@ const EXCEPTIONS = new Map([
 /** Words that only look like a verb with an ending. */
 const FINISHED = new Set(['inning', 'outing', 'canning', 'herring', 'earring', 'proceed', 'exceed', 'succeed'])
 
-/** Where the two regions begin in which endings may be taken away; `second` lies within `first`. */
+/** The beginnings of the two regions in which endings may be removed; `second` lies within `first`. */
 interface Regions {
   first: number
   second: number
 }
 
-/** A `y` that sounds like a consonant is written `Y`, so that the vowels are `[aeiouy]` everywhere below. */
+/** Writes a consonant `y` as `Y`, so that vowels are `[aeiouy]` below. */
 const markConsonantY = (word: string) => word.replace(/^y/, 'Y').replace(/([aeiouy])y/g, '$1Y')
 
 function regionsOf(word: string): Regions {
@@ -72,7 +72,7 @@ function withoutTense(word: string, { first }: Regions): string {
 
 const withoutFinalY = (word: string) => word.replace(/(.[^aeiouy])[yY]$/, '$1i')
 
-/** Longest ending first, each with what takes its place. */
+/** Endings and their replacements, the longest first. */
 const DERIVATIONS: readonly (readonly [string, string])[] = [
   ['ization', 'ize'],
   ['ational', 'ate'],
@@ -134,7 +134,7 @@ function withoutFinalE(word: string, { first, second }: Regions): string {
   return word.endsWith('ll') && rest.length >= second ? rest : word
 }
 
-/** The ending is replaced where it lies in the region, and otherwise left: a shorter one must not be tried instead. */
+/** Replaces an ending within the region. Outside of it, a shorter ending must not be tried instead. */
 function replaceEnding(word: string, [ending, replacement]: readonly [string, string], region: number): string {
   const at = word.length - ending.length
   return at >= region ? word.slice(0, at) + replacement : word

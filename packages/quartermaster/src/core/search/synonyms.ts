@@ -1,9 +1,6 @@
 import { toTerm } from './terms.ts'
 
-/**
- * Words that people and descriptions use for the same thing. Only what holds in every field of work: a word that means
- * something else elsewhere costs more than it brings.
- */
+/** Groups of synonyms. Only words that mean the same in every field of work. */
 export const SYNONYMS: readonly (readonly string[])[] = `
 show display view
 create make generate build
@@ -81,7 +78,7 @@ area region location
   .split('\n')
   .map(line => line.split(' '))
 
-/** The terms that can stand for a term. */
+/** The synonyms of each term, as terms. */
 export function createSynonymTable(): ReadonlyMap<string, readonly string[]> {
   const table = new Map<string, string[]>()
   for (const group of SYNONYMS.map(words => words.map(toTerm)))

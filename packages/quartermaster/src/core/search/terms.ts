@@ -1,35 +1,34 @@
 import { stem } from './stem.ts'
 import { CHATTER, IRREGULAR, PRAISE, STOP_WORDS, wordsOf } from './words.ts'
 
-/** A term of a question and how much it counts there. */
+/** A term of a query and its weight. */
 export interface WeightedTerm {
   term: string
-  /** The word it came from, for looking around when the term is nowhere. */
+  /** The word it came from, for finding similar terms when the term is unknown. */
   word: string
   weight: number
 }
 
-/** Turns texts into terms: what a word has in common with its other forms. */
+/** Turns texts into terms: the stems of their words. */
 export interface TermReader {
-  /** The terms of a text in order, with repetitions; at most `limit` words of it are looked at. */
+  /** The terms of the first `limit` words, in order, with repetitions and without stop words. */
   read(text: string, limit: number): string[]
-  /** The same, with the words that say nothing about what is wanted. */
+  /** The same with stop words. */
   readAll(text: string, limit: number): string[]
-  /** The terms of a question, each once. */
+  /** The terms of a query, each once. */
   weigh(text: string, limit: number): WeightedTerm[]
 }
 
-/** Stemming costs more than everything else about a word, and the words of tools repeat. */
+/** Stemming is the most expensive step, and words repeat. */
 const CACHED_WORDS = 50_000
-/** Generous: a text is cut by characters first, so that its size does not matter. */
+/** A text is first cut to this many characters per word, so that its size does not matter. */
 export const CHARACTERS_OF_A_WORD = 20
-/** What is longer is data that someone pasted. */
+/** Longer words are pasted data. */
 const LONGEST_WORD = 64
-/** Values rather than needs, most of the time. */
+/** Numbers are mostly values, not needs. */
 const NUMBER_WEIGHT = 0.5
 const CHATTER_WEIGHT = 0.4
 
-/** A reader that remembers the terms of the words it has seen. */
 export function createTermReader(): TermReader {
   const cache = new Map<string, string>()
   const termOf = (word: string) => {
@@ -41,13 +40,13 @@ export function createTermReader(): TermReader {
     return term
   }
   const first = (text: string, limit: number) => wordsOf(text.slice(0, limit * CHARACTERS_OF_A_WORD)).slice(0, limit)
-  const telling = (text: string, limit: number) => first(text, limit).filter(isTelling)
+  const searchable = (text: string, limit: number) => first(text, limit).filter(isSearchable)
   return {
-    read: (text, limit) => telling(text, limit).map(termOf),
+    read: (text, limit) => searchable(text, limit).map(termOf),
     readAll: (text, limit) => first(text, limit).filter(isShort).map(termOf),
     weigh(text, limit) {
       const terms = new Map<string, WeightedTerm>()
-      for (const word of telling(text, limit)) {
+      for (const word of searchable(text, limit)) {
         const term = termOf(word)
         const weight = Math.max(weightOf(word), terms.get(term)?.weight ?? 0)
         terms.set(term, { term, word, weight })
@@ -71,25 +70,24 @@ const SHORTEST_WITH_I = 6
 const KEPT = new Set(['polici', 'directori'])
 
 const isShort = (word: string) => word.length <= LONGEST_WORD
-const isTelling = (word: string) => isShort(word) && !STOP_WORDS.has(word) && !PRAISE.has(word)
+const isSearchable = (word: string) => isShort(word) && !STOP_WORDS.has(word) && !PRAISE.has(word)
 
 function weightOf(word: string): number {
   if (/^\p{N}/u.test(word)) return NUMBER_WEIGHT
   return CHATTER.has(word) ? CHATTER_WEIGHT : 1
 }
 
-/** Where a term occurs: document slots, and beside each how much the term speaks for it. */
+/** The document slots with a term, and its weight in each. */
 export interface Posting {
   readonly slots: number[]
   readonly impacts: number[]
 }
 
-/** From terms to the documents that have them. */
 export interface TermIndex {
   add(slot: number, impacts: ReadonlyMap<string, number>): void
   remove(slot: number, terms: Iterable<string>): void
   posting(term: string): Posting | undefined
-  /** Every term with the same first letter, which is hardly ever mistyped; a small part of all terms. */
+  /** All terms with the same first letter, which is hardly ever mistyped. */
   alike(term: string): string[]
 }
 
@@ -128,7 +126,7 @@ export function createTermIndex(): TermIndex {
   }
 }
 
-/** The last one takes the free place: the order within a posting means nothing. Answers how many are left. */
+/** Moves the last entry into the free place. Returns how many are left. */
 function takeOut({ slots, impacts }: Posting, slot: number): number {
   const at = slots.indexOf(slot)
   const lastSlot = slots.pop()
@@ -140,22 +138,21 @@ function takeOut({ slots, impacts }: Posting, slot: number): number {
   return slots.length
 }
 
-/** More would drown what was meant. */
 const NEAR_TERMS = 4
 const SHORTEST_PREFIX = 3
-const SHORTEST_SLIP = 5
+const SHORTEST_MISTAKE = 5
 
-/** Terms that were probably meant by one that occurs nowhere: its continuations, otherwise a slip of one letter. */
+/** Terms that an unknown one may stand for: longer terms with this beginning, else terms one typing mistake away. */
 export function nearTerms(term: string, vocabulary: readonly string[]): string[] {
   const continued = term.length >= SHORTEST_PREFIX ? vocabulary.filter(other => other.startsWith(term)) : []
   if (continued.length > 0) return nearest(continued)
-  return term.length >= SHORTEST_SLIP ? nearest(vocabulary.filter(other => isOneSlipAway(term, other))) : []
+  return term.length >= SHORTEST_MISTAKE ? nearest(vocabulary.filter(other => isOneMistakeAway(term, other))) : []
 }
 
 const nearest = (terms: string[]) => terms.sort((a, b) => a.length - b.length || (a < b ? -1 : 1)).slice(0, NEAR_TERMS)
 
-/** One letter more, less, other, or two neighbours swapped. */
-function isOneSlipAway(a: string, b: string): boolean {
+/** One letter more, less or different, or two neighbours swapped. */
+function isOneMistakeAway(a: string, b: string): boolean {
   if (Math.abs(a.length - b.length) > 1) return false
   let start = 0
   while (start < a.length && a[start] === b[start]) start++

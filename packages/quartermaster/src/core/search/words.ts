@@ -1,11 +1,11 @@
 /**
- * The words of a text in lower case, without accents. Identifiers are taken apart at `_`, `-`, `.`, camel case and
- * digits, and one that was taken apart is also a word by itself, so that "GitHub" is found by "github" and by "hub".
+ * The words of a text in lower case, without accents. Identifiers are split at `_`, `-`, `.`, camel case and digits, and are also
+ * words as a whole, so that "GitHub" is found by "github" and by "hub".
  */
 export function wordsOf(text: string): string[] {
   const words: string[] = []
   for (const run of withoutAccents(text).match(RUN) ?? []) {
-    // Scripts without spaces have no words to split at; pairs of characters serve as well.
+    // Scripts without spaces have no words to split at, so pairs of characters are used.
     if (UNSPACED.test(run)) words.push(...pairsOf(run))
     else words.push(...partsOf(run))
   }
@@ -18,8 +18,8 @@ export const spokenName = (name: string): string => withoutAccents(name).match(P
 /** Letters of scripts that are written without spaces between words. */
 const UNSPACED_LETTER = String.raw`(?=[\p{L}\p{N}])[\p{scx=Han}\p{scx=Hiragana}\p{scx=Katakana}\p{scx=Hangul}\p{scx=Thai}\p{scx=Lao}\p{scx=Khmer}\p{scx=Myanmar}]`
 /**
- * Between them and other scripts a word ends: "iPhoneを" has one of each. In the scripts of India some vowels are marks that take
- * a place of their own; without them every word would fall apart into its consonants.
+ * A word ends where such a script meets another one: "iPhoneを" has two. Vowels that are spacing marks, as in the scripts of India,
+ * belong to the word.
  */
 const RUN = new RegExp(String.raw`(?:${UNSPACED_LETTER})+|(?:(?!${UNSPACED_LETTER})[\p{L}\p{N}\p{Mc}])+`, 'gu')
 const UNSPACED = new RegExp(UNSPACED_LETTER, 'u')
@@ -45,7 +45,7 @@ function partsOf(run: string): string[] {
   return parts.length > 1 ? [...parts.map(part => part.toLowerCase()), whole] : [whole]
 }
 
-/** The single characters of what is written without spaces: a question can be one of them. */
+/** The single characters of scripts without spaces: a query can be one of them. */
 export function charactersOf(text: string): string[] {
   return (withoutAccents(text).match(RUN) ?? [])
     .filter(run => run.length > 1 && UNSPACED.test(run))
@@ -58,14 +58,14 @@ function pairsOf(run: string): string[] {
   return characters.slice(1).map((character, i) => `${characters[i]}${character}`)
 }
 
-/** Nothing to search for, as with a question of punctuation alone. */
+/** Whether a query has nothing to search for, such as punctuation alone. */
 export function isWordless(query: string): boolean {
   return !/[\p{L}\p{N}]/u.test(query)
 }
 
 const listOf = (text: string) => text.trim().split(/\s+/)
 
-/** Words that say nothing about what is wanted: English function words the phrases of a polite request, and "tool" among tools. */
+/** English function words, words of polite requests, and "tool". */
 export const STOP_WORDS: ReadonlySet<string> = new Set(
   listOf(`
   a about above after again all also am an and any are as at be because been before being below between both but by can
@@ -81,7 +81,7 @@ export const STOP_WORDS: ReadonlySet<string> = new Set(
 `),
 )
 
-/** Words that descriptions use to look good. They do not count, so that writing them gains nothing. */
+/** Words of praise. They do not count, so that writing them gains nothing. */
 export const PRAISE: ReadonlySet<string> = new Set(
   listOf(`
   amazing awesome beautiful best brilliant effortless effortlessly excellent exceptional extraordinary fabulous fantastic
@@ -91,7 +91,7 @@ export const PRAISE: ReadonlySet<string> = new Set(
 `),
 )
 
-/** Words that are rare in descriptions and common in requests: their rarity must not make them weighty. */
+/** Words that are rare in descriptions and common in queries: their rarity must not give them weight. */
 export const CHATTER: ReadonlySet<string> = new Set(
   listOf(`
   always anyone anything bit come coming curious eager enjoy even ever everything feel give given giving go going good
@@ -103,7 +103,7 @@ export const CHATTER: ReadonlySet<string> = new Set(
 `),
 )
 
-/** Forms that no rule leads back to their word. */
+/** Irregular forms and their words. */
 export const IRREGULAR: ReadonlyMap<string, string> = new Map(
   listOf(`
   ate:eat became:become began:begin begun:begin bitten:bite blew:blow blown:blow bought:buy broke:break broken:break
