@@ -63,7 +63,7 @@ import { MOST_FILE_BYTES } from '../../src/core/external-peers/index.ts'
 import { LONGEST_RETRY_MS } from '../../src/core/kernel/index.ts'
 import { INCLUDE_LIMITS, MOST_PAGE_CHARACTERS, MOST_PAGES } from '../../src/core/knowledge/index.ts'
 import { MOST_CHARACTERS } from '../../src/core/memory/memory.ts'
-import { MOST_ASKED as MOST_ASKED_WORDS, MOST_LOOKS } from '../../src/core/memory/words.ts'
+import { MOST_QUERY_WORDS, MOST_ROWS } from '../../src/core/memory/words.ts'
 import { MOST_ON_A_PAGE } from '../../src/core/memory/write.ts'
 import { MOST_READERS } from '../../src/core/messages/readers.ts'
 import { ANSWER_SECONDS, MOST_ROUNDS, MOST_WAITING } from '../../src/core/operations/index.ts'
@@ -148,10 +148,10 @@ describe('docs/security.md', () => {
       ['size of one memory', bytes(LONGEST_MEMORY)],
       ['memories of one workspace in one scope', '`workspaceMemories`'],
       ['characters of a question', count(LONGEST_MEMORY_QUERY)],
-      ['words of a question that count', count(MOST_ASKED_WORDS)],
+      ['words of a question that count', count(MOST_QUERY_WORDS)],
       ['memories on a page', count(MEMORY_PAGE.most)],
       ['characters of the memories on a page', count(MOST_ON_A_PAGE)],
-      ['rows that are weighed for one question', count(MOST_LOOKS)],
+      ['rows that are weighed for one question', count(MOST_ROWS)],
       ['characters at the start of a session', count(MOST_CHARACTERS)],
     ])
   })

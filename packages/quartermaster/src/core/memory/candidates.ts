@@ -4,28 +4,28 @@ import { type Clock, type Digest } from '../kernel/index.ts'
 import { type RankedWord, rarity, type WordFacts } from '../search/index.ts'
 import { type Store } from '../store/index.ts'
 import { createNeighbours, type NeighbourScope, REACH } from './context-boost.ts'
-import { type AskedWord, createWordPlaces, type WordPlaces } from './words.ts'
+import { createWordPlaces, type QueryWord, type WordPlaces } from './words.ts'
 import { type Candidate } from './write.ts'
 
-/** A row that has words of a question, and what these say for it together. */
+/** A row with words of the query, and the sum of their weights. */
 export interface Fit {
   readonly slot: number
   readonly fit: number
 }
 
-/** Finds memories that may answer a question. */
+/** Finds memories that may fit a query. */
 interface Candidates {
-  /** The rows that the database finds, the most fitting first, and what is known of the words. */
+  /** The rows with words of the query, best first, and how rare the words are. */
   fitting(
-    asked: readonly AskedWord[],
+    asked: readonly QueryWord[],
     known: { readonly total: number; readonly counts?: readonly number[] | undefined },
     scope: NeighbourScope,
   ): Promise<{ readonly fits: readonly Fit[]; readonly facts: WordFacts }>
-  /** These rows as far as they still exist, and their neighbours. */
+  /** Reads the rows that still exist, and their neighbours. */
   gather(fits: readonly Fit[], scope: NeighbourScope): Promise<readonly Candidate[]>
 }
 
-/** Number of candidates. A memory that the rarest words of the question do not bring among these is no answer. */
+/** Number of candidates. The rarest words of the query decide which. */
 const MOST_CANDIDATES = 100
 /** The number of candidates whose neighbours are read. */
 const MOST_FOLLOWED = 60
@@ -36,7 +36,7 @@ export function createCandidates(store: Store, clock: Clock): Candidates {
   const neighbours = createNeighbours(store)
   const placesOf = createWordPlaces(store.words, clock)
 
-  /** Neighbours in a conversation, which may answer without any word of the question. */
+  /** Neighbours in a conversation, which may fit without any word of the query. */
   async function around(best: readonly Found[], scope: NeighbourScope): Promise<readonly Found[]> {
     const spoken = best.filter(({ conversationId }) => conversationId !== null)
     const before = neighbours.before(spoken, scope, COLUMNS)
@@ -69,14 +69,14 @@ export function createCandidates(store: Store, clock: Clock): Candidates {
   }
 }
 
-/** The rows for which the words say most together; of equal ones the newest. */
+/** The rows with the highest sums; of equal ones the newest. */
 function mostFitting(words: readonly RankedWord[], places: readonly WordPlaces[], total: number): readonly Fit[] {
   const fits = new Map<number, number>()
   for (const [i, { weight, having }] of words.entries()) {
     const worth = weight * rarity(having, total)
     for (const slot of places[i]?.slots ?? []) fits.set(slot, (fits.get(slot) ?? 0) + worth)
   }
-  // To put thousands in order takes longer than to find out which of them are worth it.
+  // Sorting thousands takes longer than finding the lowest sum that is enough.
   const enough = Float64Array.from(fits.values()).toSorted().at(-MOST_CANDIDATES) ?? 0
   return [...fits]
     .filter(([, fit]) => fit >= enough)
@@ -85,12 +85,12 @@ function mostFitting(words: readonly RankedWord[], places: readonly WordPlaces[]
     .slice(0, MOST_CANDIDATES)
 }
 
-/** The most fitting first, and of equal ones the newest. */
+/** Best first, and of equal ones the newest. */
 export function compareFits(a: Fit, b: Fit): number {
   return b.fit - a.fit || b.slot - a.slot
 }
 
-/** Each once, in the order of their slots. Only memories of the same scope are linked. */
+/** Each row once, in order of slot. Only memories of the same scope are linked. */
 function linked(rows: readonly Found[]): readonly Candidate[] {
   const byId = new Map(rows.map(row => [row.id, row]))
   return [...byId.values()]
@@ -106,30 +106,26 @@ function linked(rows: readonly Found[]): readonly Candidate[] {
     }))
 }
 
-/** Where a page of answers ended, and what the question was then. */
+/** The end of a page of answers, and what the first page was ranked by. */
 export interface RankedPlace {
   readonly slot: number
   readonly score: number
-  /** Memories with a higher slot came later, and are no part of these pages. */
+  /** Memories with a higher slot are newer than the first page, and on none of its pages. */
   readonly upTo: number
   readonly askedAt: number
-  /** Whether it is among those that come after all that were looked at first. */
+  /** Whether it is behind all that were scored for the first page. */
   readonly isLater: boolean
-  /** The last of those that were looked at first. */
+  /** The last one that was scored for the first page. */
   readonly edge: Fit
-  readonly known: KnownThen
+  readonly known: RankingCounts
 }
 
-/**
- * What the first page was ranked by. Counted again after some were forgotten, all others would score higher, and some would be on
- * no page.
- */
-interface KnownThen {
-  /** How many there were to choose from. */
+/** Counts for the ranking of all pages. Counted again after some were forgotten, others would score higher and be on no page. */
+interface RankingCounts {
   readonly total: number
-  /** How many words a memory had. */
+  /** The average number of words of a memory. */
   readonly usual: number
-  /** How many had each word of the question. */
+  /** How many memories have each word of the query. */
   readonly counts: readonly number[]
 }
 
@@ -141,48 +137,46 @@ const Place = z.tuple(
   Count,
 )
 
-/** What makes two questions the same, in few characters. */
+/** A short digest that is the same for the same query. */
 export function markOf(digest: Digest, parts: readonly unknown[]): string {
   return digest(JSON.stringify(parts)).slice(0, 8)
 }
 
-/** The slot that a page of a list ended at, as an opaque text. */
 export function toListCursor(mark: string, slot: number): string {
-  return written([mark, slot])
+  return encode([mark, slot])
 }
 
-/** The slot that a page of this very list ended at. */
+/** The slot in a cursor of this list. */
 export function fromListCursor(mark: string, cursor: string): number {
   const [known, slot] = parse(ListPlace, cursor)
-  if (known !== mark) throw foreign()
+  if (known !== mark) throw foreignCursor()
   return slot
 }
 
-/** The place as an opaque text. */
 export function toCursor(mark: string, { slot, score, upTo, askedAt, isLater, edge, known }: RankedPlace): string {
   const looked = [isLater ? 1 : 0, edge.slot, edge.fit]
-  return written([mark, slot, score, upTo, askedAt, ...looked, known.total, known.usual, ...known.counts])
+  return encode([mark, slot, score, upTo, askedAt, ...looked, known.total, known.usual, ...known.counts])
 }
 
-/** The place in the answers to this very question, which has so many words. */
+/** The place in a cursor of this query, which has so many words. */
 export function fromCursor(mark: string, cursor: string, words: number): RankedPlace {
   const [known, slot, score, upTo, askedAt, later, edgeSlot, fit, total, usual, ...counts] = parse(Place, cursor)
-  if (known !== mark || counts.length !== words) throw foreign()
+  if (known !== mark || counts.length !== words) throw foreignCursor()
   const edge = { slot: edgeSlot, fit }
   return { slot, score, upTo, askedAt, isLater: later === 1, edge, known: { total, usual, counts } }
 }
 
-/** Only digits, signs and the letters of a digest: their base64 has no characters with a meaning in a URL. */
-const written = (place: readonly unknown[]) => btoa(JSON.stringify(place)).replaceAll('=', '')
+/** Base64 without characters that have a meaning in a URL, as there are only digits, signs and letters of a digest. */
+const encode = (place: readonly unknown[]) => btoa(JSON.stringify(place)).replaceAll('=', '')
 
 function parse<P>(shape: z.ZodType<P>, cursor: string): P {
   try {
     return shape.parse(JSON.parse(atob(cursor)))
   } catch {
-    throw foreign()
+    throw foreignCursor()
   }
 }
 
-function foreign(): AppError {
+function foreignCursor(): AppError {
   return new AppError('CURSOR_GONE', 'This cursor belongs to another question. Ask again without it.')
 }

@@ -1,10 +1,10 @@
 import type { MemoryNeighbour, MemoryRow } from '../../contracts/index.ts'
 import { maxScores, type TermScores } from '../search/index.ts'
 import type { Store } from '../store/index.ts'
-import { isAsking } from './words.ts'
+import { isQuestion } from './words.ts'
 import type { Candidate } from './write.ts'
 
-/** Term scores of a memory, raised by those of the memories right before and after it. */
+/** The term scores of a memory, raised by those of its neighbours. */
 type ContextBoost = (candidate: Candidate) => TermScores
 
 /** How many earlier memories raise a score: a statement, a question about it, the answer, and the same once more. */
@@ -27,7 +27,7 @@ export function createContextBoost(
     if (previousId !== null) after.set(previousId, [...(after.get(previousId) ?? []), id])
   const before = ({ previousId }: Candidate) => (previousId === null ? undefined : byId.get(previousId))
 
-  function fromBefore(candidate: Candidate, ownScores: TermScores): TermScores {
+  function boostFromBefore(candidate: Candidate, ownScores: TermScores): TermScores {
     let boosted = ownScores
     let share = 1
     let here = candidate
@@ -42,33 +42,33 @@ export function createContextBoost(
   }
 
   return candidate => {
-    const behind = after.get(candidate.id) ?? []
+    const next = after.get(candidate.id) ?? []
     const ownScores = own.get(candidate.id) ?? []
-    return behind.reduce(
+    return next.reduce(
       (boosted, id) => maxScores(boosted, own.get(id) ?? [], TO_THE_LAST),
-      fromBefore(candidate, ownScores),
+      boostFromBefore(candidate, ownScores),
     )
   }
 }
 
-/** The share of the score of `last` that `here` gets, or a memory behind it. */
+/** The share of the score of `last` that `here` gets, or a memory after it. */
 function shareOf(last: Candidate, here: Candidate, isBehind: boolean): number {
-  if (isAsking(last.words)) return TO_AN_ANSWER
-  return isBehind && isAsking(here.words) ? THROUGH_A_QUESTION : TO_THE_NEXT
+  if (isQuestion(last.words)) return TO_AN_ANSWER
+  return isBehind && isQuestion(here.words) ? THROUGH_A_QUESTION : TO_THE_NEXT
 }
 
-/** Which memories may be looked at. */
+/** The memories that a search may read. */
 export interface NeighbourScope {
   readonly organisation: string
   readonly scopes: readonly string[]
-  /** Up to this slot. */
+  /** The highest slot. */
   readonly upTo: number
 }
 
-/** As much of a memory as it takes to know what stands beside it. */
+/** The columns that link a memory to its neighbours. */
 type Linked = Pick<MemoryRow, 'id' | 'slot' | 'shelf' | 'previousId'>
 
-/** Finds what stands right before or after memories. */
+/** Finds the memories right before or after others. */
 interface Neighbours {
   before: NeighbourFinder<'previousId'>
   after: NeighbourFinder<'id'>
@@ -106,10 +106,9 @@ const isWithin =
   (row: Linked) =>
     row.slot <= upTo && scopes.includes(row.shelf)
 
-/** As much as says what it is about. */
 const BEGINNING = 300
 
-/** Those right before or after a memory in the same scope, as they are shown. */
+/** The neighbours of a memory in the same scope, for an answer. */
 export function neighboursOf(row: Linked, among: readonly (Linked & Pick<MemoryRow, 'content'>)[]): MemoryNeighbour[] {
   const shown: MemoryNeighbour[] = []
   const seen = new Set([row.id])

@@ -15,24 +15,24 @@ async function openFixture() {
     digest: sha256,
     settings: DEFAULT_SETTINGS,
   })
-  const desk = createApiService(memoryHandlers({ memory, organisation: at.organisation }))
+  const api = createApiService(memoryHandlers({ memory, organisation: at.organisation }))
   await at.ask('createOrganisation', { body: { name: 'acme' } })
-  const visitors: Record<string, ApiCaller> = {}
+  const callers: Record<string, ApiCaller> = {}
   for (const organisation of ['default', 'acme'])
     for (const name of ['ada', 'bob']) {
       await at.ask('createWorkspace', { query: { organisation }, body: { name } }, at.ownerOf(organisation))
       const workspace = await at.organisation.workspaces.pick(organisation, name)
-      visitors[`${organisation}/${name}`] = { kind: 'workspace', organisation, workspace, tokenId: 't', scopes: [] }
+      callers[`${organisation}/${name}`] = { kind: 'workspace', organisation, workspace, tokenId: 't', scopes: [] }
     }
   const ask = <K extends ApiOperation>(
     operation: K,
-    visitor: ApiCaller | undefined,
+    caller: ApiCaller | undefined,
     request: { [P in keyof ApiRequest<K>]?: ApiRequest<K>[P] } = {},
   ): Promise<ApiAnswer<K>> => {
     const whole = { params: {}, query: {}, body: undefined, ...request } as unknown as ApiRequest<K>
-    return desk.answer(operation, visitor, whole, { origin: 'http://here' })
+    return api.answer(operation, caller, whole, { origin: 'http://here' })
   }
-  const as = (name: string) => visitors[name] as Extract<ApiCaller, { kind: 'workspace' }>
+  const as = (name: string) => callers[name] as Extract<ApiCaller, { kind: 'workspace' }>
   return { ...at, ask, as, memory }
 }
 
@@ -46,13 +46,13 @@ it('answers another organisation, a stranger and a guessed id exactly as if noth
     [as('default/bob'), local.id],
     [as('acme/ada'), 'mem_guessed'],
   ] as const
-  for (const [visitor, one] of strangers) {
+  for (const [caller, one] of strangers) {
     const unknown = { code: 'NAME_UNKNOWN', message: expect.stringContaining(`There is no memory "${one}"`) }
-    await expect(ask('showMemory', visitor, { params: { id: one } })).rejects.toMatchObject(unknown)
-    await expect(ask('changeMemory', visitor, { params: { id: one }, body: { content: 'x' } })).rejects.toMatchObject(
+    await expect(ask('showMemory', caller, { params: { id: one } })).rejects.toMatchObject(unknown)
+    await expect(ask('changeMemory', caller, { params: { id: one }, body: { content: 'x' } })).rejects.toMatchObject(
       unknown,
     )
-    expect(await ask('forgetMemory', visitor, { params: { id: one } })).toEqual({ id: one, forgotten: false })
+    expect(await ask('forgetMemory', caller, { params: { id: one } })).toEqual({ id: one, forgotten: false })
   }
   for (const query of ['', 'plan'])
     expect(await ask('listMemories', as('acme/ada'), { query: { query } })).toEqual({ memories: [], nextCursor: null })
@@ -68,10 +68,10 @@ it('shows persons and the owner what a workspace reads, and lets the owner forge
   const person: ApiCaller = { kind: 'person', organisation: 'default', name: 'zoe', tokenId: 't' }
   const { memory } = await ask('commitMemory', as('default/ada'), { body: { content: 'my plan' } })
   const { id } = memory
-  for (const visitor of [owner, person]) {
-    expect(await ask('listMemories', visitor, { query: { workspaceId: 'ada' } })).toMatchObject({ memories: [{ id }] })
-    expect(await ask('listMemories', visitor, { query: { workspaceId: 'bob' } })).toMatchObject({ memories: [] })
-    await expect(ask('listMemories', visitor)).rejects.toMatchObject({ code: 'INPUT_INVALID' })
+  for (const caller of [owner, person]) {
+    expect(await ask('listMemories', caller, { query: { workspaceId: 'ada' } })).toMatchObject({ memories: [{ id }] })
+    expect(await ask('listMemories', caller, { query: { workspaceId: 'bob' } })).toMatchObject({ memories: [] })
+    await expect(ask('listMemories', caller)).rejects.toMatchObject({ code: 'INPUT_INVALID' })
   }
   const refused = { code: 'REQUEST_REFUSED' }
   await expect(ask('commitMemory', owner as never, { body: { content: 'x' } })).rejects.toMatchObject(refused)
@@ -85,7 +85,7 @@ it('lets a workspace name itself as the one that reads, and no other', async () 
   const { memory } = await ask('commitMemory', ada, { body: { content: 'my plan' } })
   for (const workspaceId of ['ada', ada.workspace.id])
     expect(await ask('listMemories', ada, { query: { workspaceId } })).toMatchObject({ memories: [{ id: memory.id }] })
-  for (const workspaceId of ['bob', 'root', 'nobody', as('acme/ada').workspace.id])
+  for (const workspaceId of ['bob', 'root', 'unknown', as('acme/ada').workspace.id])
     await expect(ask('listMemories', ada, { query: { workspaceId } })).rejects.toMatchObject({
       code: 'NAME_UNKNOWN',
       message: 'A workspace reads as itself. Leave workspaceId out.',
@@ -99,7 +99,7 @@ it('takes a token that is limited only when it is for memory', async () => {
   expect(await ask('listMemories', limited(['memory']))).toMatchObject({ memories: [] })
 })
 
-it('lets an author change its own, whoever has the ability change GLOBAL, and the leader of a team forget', async () => {
+it('lets an author change its own, workspaces with the ability change GLOBAL, and the leader of a team forget', async () => {
   const { ask, as, organisation } = await openFixture()
   const workspace = await organisation.workspaces.pick('default', 'root')
   const root: ApiCaller = { kind: 'workspace', organisation: 'default', workspace, tokenId: 't', scopes: [] }
@@ -120,7 +120,7 @@ it('lets an author change its own, whoever has the ability change GLOBAL, and th
   expect(await ask('changeMemory', root, { ...own, body: { content: 'h' } })).toMatchObject({ memory: { version: 2 } })
 })
 
-it('leaves a GLOBAL memory of another where everybody reads it, whoever changes what it says', async () => {
+it('keeps the scope of a GLOBAL memory that another workspace changes', async () => {
   const { ask, as, organisation } = await openFixture()
   const workspace = await organisation.workspaces.pick('default', 'root')
   const root: ApiCaller = { kind: 'workspace', organisation: 'default', workspace, tokenId: 't', scopes: [] }

@@ -21,19 +21,18 @@ import { createRecall } from './recall.ts'
 import { createMemoryWords } from './words.ts'
 import { type Author, createMemoryScopes, createMemoryWriter, type MemorySettings, memoryFacts } from './write.ts'
 
-/** The memories of workspaces. A workspace gets no answer that tells whether a memory it may not read exists. */
+/** The memories of workspaces. No answer tells a workspace whether a memory that it may not read exists. */
 export interface Memory {
   commit(author: Author, wish: MemoryWish): Promise<CommittedMemory>
-  /** Throws `NAME_UNKNOWN` for what is not there, `REQUEST_REFUSED` for another's, `EDIT_CONFLICT` when it changed meanwhile. */
+  /** Throws `NAME_UNKNOWN`, `REQUEST_REFUSED` for the memory of another workspace, or `EDIT_CONFLICT` when it changed meanwhile. */
   update(author: Author, id: string, wish: MemoryUpdate): Promise<CommittedMemory>
   forget(workspace: WorkspaceRow, id: string): Promise<ForgottenMemory>
-  /** Takes away any memory of the organisation: for its owner. */
+  /** Forgets any memory of the organisation: for its owner. */
   forgetAny(organisation: string, id: string): Promise<ForgottenMemory>
   show(workspace: WorkspaceRow, id: string): Promise<MemoryFacts>
   showAny(organisation: string, id: string): Promise<MemoryFacts>
-  /** Everything that is remembered in the organisation, newest first: for its owner. */
+  /** All memories of the organisation, newest first: for its owner. */
   listAny(organisation: string, wish: Omit<RecallWish, 'query'>): Promise<MemoryPage>
-  /** What a workspace can read of what is asked. */
   recall(workspace: WorkspaceRow, wish: RecallWish): Promise<MemoryPage>
 }
 
@@ -78,7 +77,7 @@ export function createMemory({ store, clock, ids, digest, settings }: MemoryDeps
   return {
     commit: writer.keep,
     async update(author, id, wish) {
-      return writer.change(author, expectThere(await readable(author.workspace, id), id), wish)
+      return writer.change(author, expectFound(await readable(author.workspace, id), id), wish)
     },
     async forget(workspace, id) {
       const row = await readable(workspace, id)
@@ -86,18 +85,17 @@ export function createMemory({ store, clock, ids, digest, settings }: MemoryDeps
       return forget(row, id)
     },
     forgetAny: async (organisation, id) => forget(await ofOrganisation(organisation, id), id),
-    show: async (workspace, id) => memoryFacts(expectThere(await readable(workspace, id), id)),
-    showAny: async (organisation, id) => memoryFacts(expectThere(await ofOrganisation(organisation, id), id)),
-    listAny: recall.all,
+    show: async (workspace, id) => memoryFacts(expectFound(await readable(workspace, id), id)),
+    showAny: async (organisation, id) => memoryFacts(expectFound(await ofOrganisation(organisation, id), id)),
+    listAny: recall.list,
     recall: (workspace, wish) =>
-      recall.on({ organisation: workspace.organisation, scopes: scopes.readable(workspace, wish.scope) }, wish),
+      recall.search({ organisation: workspace.organisation, scopes: scopes.readable(workspace, wish.scope) }, wish),
   }
 }
 
-/** What ids are made of; nothing else needs to be looked for. */
 const ID = /^[\w-]{1,128}$/
 
-function expectThere(row: MemoryRow | undefined, id: string): MemoryRow {
+function expectFound(row: MemoryRow | undefined, id: string): MemoryRow {
   if (row) return row
   throw new AppError(
     'NAME_UNKNOWN',
@@ -110,29 +108,29 @@ export interface MemoryHandlersDeps {
   readonly organisation: Pick<Organisation, 'workspaces'>
 }
 
-/** How everything about memories is answered over the API. */
+/** The handlers of the API for memories. */
 export function memoryHandlers({ memory, organisation }: MemoryHandlersDeps): Handlers<keyof typeof MEMORY_ROUTES> {
   /** The workspace a caller reads as: an agent as its own, a person as the one named in the request. */
-  function readingWorkspace(visitor: ApiCaller, workspaceId: string | undefined): Promise<WorkspaceRow> | WorkspaceRow {
-    if (visitor.kind === 'workspace') return ownWorkspace(visitor.workspace, workspaceId)
-    if (workspaceId !== undefined) return organisation.workspaces.pick(visitor.organisation, workspaceId)
+  function readingWorkspace(caller: ApiCaller, workspaceId: string | undefined): Promise<WorkspaceRow> | WorkspaceRow {
+    if (caller.kind === 'workspace') return ownWorkspace(caller.workspace, workspaceId)
+    if (workspaceId !== undefined) return organisation.workspaces.pick(caller.organisation, workspaceId)
     throw new AppError('INPUT_INVALID', 'Say as which workspace you read: ?workspaceId=, its id or its name.')
   }
 
   return {
-    async listMemories(visitor, { query: { workspaceId, query, scope, limit, cursor } }) {
-      return memory.recall(await readingWorkspace(visitor, workspaceId), { query, scope, limit, cursor })
+    async listMemories(caller, { query: { workspaceId, query, scope, limit, cursor } }) {
+      return memory.recall(await readingWorkspace(caller, workspaceId), { query, scope, limit, cursor })
     },
     commitMemory: async ({ workspace }, { body }) => memory.commit({ workspace }, body),
-    showMemory: async (visitor, { params: { id } }) =>
-      visitor.kind === 'workspace' ? memory.show(visitor.workspace, id) : memory.showAny(visitor.organisation, id),
+    showMemory: async (caller, { params: { id } }) =>
+      caller.kind === 'workspace' ? memory.show(caller.workspace, id) : memory.showAny(caller.organisation, id),
     changeMemory: async ({ workspace }, { params: { id }, body }) => memory.update({ workspace }, id, body),
-    forgetMemory: async (visitor, { params: { id } }) =>
-      visitor.kind === 'workspace' ? memory.forget(visitor.workspace, id) : memory.forgetAny(visitor.organisation, id),
+    forgetMemory: async (caller, { params: { id } }) =>
+      caller.kind === 'workspace' ? memory.forget(caller.workspace, id) : memory.forgetAny(caller.organisation, id),
   }
 }
 
-/** Refuses the name of another workspace: the caller would believe to read as that one. */
+/** Refuses the name of another workspace, because the caller would expect to read as that one. */
 function ownWorkspace(workspace: WorkspaceRow, named: string | undefined): WorkspaceRow {
   if (named === undefined || isNamed(workspace, named)) return workspace
   throw new AppError('NAME_UNKNOWN', 'A workspace reads as itself. Leave workspaceId out.')
@@ -152,13 +150,13 @@ export function createMemoryService(memory: Memory, organisation: Organisation):
   }
 }
 
-/** What a workspace remembers, for the start of a session; `undefined` when there is nothing. */
+/** The memories shown at the start of a session; `undefined` when there are none. */
 type Remembered = (workspace: WorkspaceRow) => Promise<string | undefined>
 
-/** Every session pays for it, whatever it is about. */
+/** Every session pays for these tokens. */
 export const MOST_CHARACTERS = 2_000
 const LONGEST_ROW = 300
-/** How many of those that fit what the workspace is for come before the newest. */
+/** How many that fit the role of the workspace come before the newest. */
 const FITTING = 5
 const NEWEST = 20
 
@@ -178,11 +176,11 @@ export function createRemembered(memory: Pick<Memory, 'recall'>): Remembered {
 
 function lineOf({ scope, content, provenance }: RecalledMemory): string {
   const day = new Date(provenance.updatedAt).toISOString().slice(0, 10)
-  return `> [${scope}, by ${provenance.workspaceName}, ${day}] "${shown(content)}"`
+  return `> [${scope}, by ${provenance.workspaceName}, ${day}] "${escapedBeginning(content)}"`
 }
 
-/** The beginning of a memory as a literal: nothing in it ends the line or the quotation marks. */
-function shown(content: string): string {
+/** The beginning of a memory, escaped so that it cannot end its line or quotation marks. */
+function escapedBeginning(content: string): string {
   let text = ''
   for (const character of content) {
     const next = escapeLine(JSON.stringify(character).slice(1, -1))

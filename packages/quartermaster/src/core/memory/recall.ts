@@ -30,17 +30,16 @@ interface RecallDeps {
   readonly words: MemoryWords
 }
 
-/** Which memories a caller searches. */
 interface RecallScope {
   readonly organisation: string
   readonly scopes: readonly string[]
 }
 
 interface Recall {
-  /** Finds memories of these scopes: the most fitting, or the newest when nothing is asked. */
-  on(scope: RecallScope, wish: RecallWish): Promise<MemoryPage>
-  /** The newest of an organisation, wherever they lie. */
-  all(organisation: string, wish: Omit<RecallWish, 'query'>): Promise<MemoryPage>
+  /** Finds memories of these scopes: the best matches, or the newest without a query. */
+  search(scope: RecallScope, wish: RecallWish): Promise<MemoryPage>
+  /** Lists the newest of an organisation, in any scope. */
+  list(organisation: string, wish: Omit<RecallWish, 'query'>): Promise<MemoryPage>
 }
 
 export function createRecall({ store, clock, digest, words }: RecallDeps): Recall {
@@ -48,8 +47,8 @@ export function createRecall({ store, clock, digest, words }: RecallDeps): Recal
   const totalOf = createTotals(store, clock)
   const neighbours = createNeighbours(store)
 
-  /** The highest slot, and the scopes that have memories: searching an empty one costs as much for each word. */
-  async function filled({ organisation, scopes }: RecallScope): Promise<NeighbourScope> {
+  /** The highest slot, and the scopes that have memories: searching an empty one costs a query for each word. */
+  async function nonEmptyScopes({ organisation, scopes }: RecallScope): Promise<NeighbourScope> {
     const rows = await Promise.all(
       scopes.map(scopeKey =>
         store.find('memories', {
@@ -81,7 +80,7 @@ export function createRecall({ store, clock, digest, words }: RecallDeps): Recal
       .slice(0, limit)
   }
 
-  async function list(
+  async function listPage(
     { limit, mark, cursor }: Ask,
     find: (page: Page) => Promise<readonly MemoryRow[]>,
   ): Promise<MemoryPage> {
@@ -95,16 +94,16 @@ export function createRecall({ store, clock, digest, words }: RecallDeps): Recal
     }
   }
 
-  async function search(scope: RecallScope, query: string, { limit, mark, cursor }: Ask): Promise<MemoryPage> {
-    const asked = words.asked(query)
+  async function searchPage(scope: RecallScope, query: string, { limit, mark, cursor }: Ask): Promise<MemoryPage> {
+    const asked = words.ofQuery(query)
     const after = cursor === undefined ? undefined : fromCursor(mark, cursor, asked.length)
     const askedAt = after?.askedAt ?? Math.round(clock.now())
-    const within = after ? { ...scope, upTo: after.upTo } : await filled(scope)
+    const within = after ? { ...scope, upTo: after.upTo } : await nonEmptyScopes(scope)
     const { upTo } = within
     if (asked.length === 0 || upTo === 0) return { memories: [], nextCursor: null }
     const known = after?.known ?? { total: await totalOf(within) }
     const { fits, facts } = await candidates.fitting(asked, known, within)
-    const edge = after?.edge ?? fits[Math.min(fits.length, lookedAtFirst(limit)) - 1] ?? NOTHING
+    const edge = after?.edge ?? fits[Math.min(fits.length, scoredFirst(limit)) - 1] ?? NO_FIT
     const { left, usual } = await answersOf(fits, within, { ...facts, now: askedAt, edge, after, limit })
     const page = left.slice(0, limit)
     const shown = await shownOf(within, page)
@@ -125,13 +124,13 @@ export function createRecall({ store, clock, digest, words }: RecallDeps): Recal
       usual: after?.known.usual,
     })
     const { usual } = first
-    const left = behind(first.ranked, { isLater: false, after })
+    const left = afterPage(first.ranked, { isLater: false, after })
     const others = fits.filter(fit => !isFirst(fit))
     if (left.length > limit || others.length === 0) return { left, usual }
     const shown = new Set(first.ranked.map(({ id }) => id))
     const later = rankMemories(await candidates.gather(others, within), { ...facts, usual })
     const ranked = later.ranked.filter(({ id }) => !shown.has(id))
-    return { left: [...left, ...behind(ranked, { isLater: true, after })], usual }
+    return { left: [...left, ...afterPage(ranked, { isLater: true, after })], usual }
   }
 
   async function shownOf(within: NeighbourScope, page: readonly RankedMemory[]): Promise<RecalledMemory[]> {
@@ -156,14 +155,14 @@ export function createRecall({ store, clock, digest, words }: RecallDeps): Recal
   }
 
   return {
-    on(scope, { query = '', scope: filter = '', limit = MEMORY_PAGE.usual, cursor }) {
+    search(scope, { query = '', scope: filter = '', limit = MEMORY_PAGE.usual, cursor }) {
       const mark = markOf(digest, [query, filter, scope.organisation, scope.scopes])
       const ask = { limit, mark, cursor }
-      return query.trim() === '' ? list(ask, page => newest(scope, page)) : search(scope, query, ask)
+      return query.trim() === '' ? listPage(ask, page => newest(scope, page)) : searchPage(scope, query, ask)
     },
-    all(organisation, { scope = '', limit = MEMORY_PAGE.usual, cursor }) {
+    list(organisation, { scope = '', limit = MEMORY_PAGE.usual, cursor }) {
       const mark = markOf(digest, ['all', organisation, scope])
-      return list({ limit, mark, cursor }, ({ limit: most, below }) =>
+      return listPage({ limit, mark, cursor }, ({ limit: most, below }) =>
         store.find('memories', {
           where: { organisation, ...(scope !== '' && { scope }), ...(below !== undefined && { slot: { below } }) },
           order: NEWEST_FIRST,
@@ -176,13 +175,13 @@ export function createRecall({ store, clock, digest, words }: RecallDeps): Recal
 
 interface Page {
   readonly limit: number
-  /** Only what has a lower slot. */
+  /** Only lower slots. */
   readonly below?: number | undefined
 }
 
 interface Ask {
   readonly limit: number
-  /** What the question is known by. */
+  /** The digest of the query. */
   readonly mark: string
   readonly cursor: string | undefined
 }
@@ -190,7 +189,7 @@ interface Ask {
 interface Answering extends RankingFacts {
   readonly limit: number
   readonly after: RankedPlace | undefined
-  /** The last of those that are looked at first. */
+  /** The last candidate that is scored first. */
   readonly edge: Fit
 }
 
@@ -198,8 +197,8 @@ interface Answered extends RankedMemory {
   readonly isLater: boolean
 }
 
-/** Those that stand behind the end of the page before. */
-function behind(
+/** The memories after the end of the page before. */
+function afterPage(
   ranked: readonly RankedMemory[],
   { isLater, after }: { readonly isLater: boolean; readonly after: RankedPlace | undefined },
 ): readonly Answered[] {
@@ -209,11 +208,11 @@ function behind(
 }
 
 /** Number of candidates scored for a page. With 40 the samples have the same first ten as with 100, with 32 they do not. */
-function lookedAtFirst(limit: number): number {
+function scoredFirst(limit: number): number {
   return Math.max(40, 4 * limit)
 }
 
-const NOTHING = { slot: 0, fit: 0 }
+const NO_FIT = { slot: 0, fit: 0 }
 
 const NEWEST_FIRST = { by: ['slot'], direction: 'descending' } as const
 const SHOWN = [
@@ -225,7 +224,7 @@ const CONTEXT = ['id', 'slot', 'shelf', 'previousId', 'content'] as const
 const round = (score: number) => Math.round(score * 1_000) / 1_000
 
 interface RankingFacts extends WordFacts {
-  /** When the question was asked first. */
+  /** When the first page was asked for. */
   readonly now: number
 }
 
@@ -238,21 +237,21 @@ interface RankedMemory {
 
 /** Share of the score of its whole conversation that a memory gets. */
 const CONVERSATION_SHARE = 0.1
-/** How much more a memory of this moment counts than one that is very old, and after how long half of that is gone. */
+/** How much more a new memory counts than a very old one, and the half-life of that. */
 const RECENCY_SHARE = 0.1
 const HALF_LIFE_MS = 30 * 86_400_000
 
 interface Ranking {
-  /** Those that have anything to do with the question, the best first, and of equal ones the newest. */
+  /** The memories with a match, best first, and of equal ones the newest. */
   readonly ranked: readonly RankedMemory[]
-  /** How many words a memory has, as it was reckoned with. */
+  /** The average number of words of a memory that was used. */
   readonly usual: number
 }
 
 function rankMemories(candidates: readonly Candidate[], facts: RankingFacts): Ranking {
   const { own, usual } = scoreTerms(candidates, facts)
   const boost = createContextBoost(candidates, own)
-  const conversations = fitOfConversations(candidates, own)
+  const conversations = conversationFits(candidates, own)
   const ranked: RankedMemory[] = []
   for (const candidate of candidates) {
     const { id, slot, createdAt, conversation, beforeId } = candidate
@@ -266,13 +265,12 @@ function rankMemories(candidates: readonly Candidate[], facts: RankingFacts): Ra
 
 type RankedSpot = Pick<RankedMemory, 'slot' | 'score'>
 
-/** The order of the answers to one question. */
 function compareRanked(a: RankedSpot, b: RankedSpot): number {
   return b.score - a.score || b.slot - a.slot
 }
 
-/** How well everything in a conversation fits the question together. */
-function fitOfConversations(candidates: readonly Candidate[], own: ReadonlyMap<string, TermScores>) {
+/** The fit of each whole conversation. */
+function conversationFits(candidates: readonly Candidate[], own: ReadonlyMap<string, TermScores>) {
   const best = new Map<string, TermScores>()
   for (const { id, conversation } of candidates) {
     const scores = own.get(id) ?? []
@@ -287,17 +285,16 @@ function recency(age: number): number {
   return 1 + RECENCY_SHARE * 2 ** (-Math.max(0, age) / HALF_LIFE_MS)
 }
 
-/** About how many memories can be read in a scope. Approximate: it only decides how rare a word is. */
+/** The number of memories in a scope. Approximate: it only decides how rare a word is. */
 type Totals = (scope: NeighbourScope) => Promise<number>
 
-/** What was forgotten since is counted until then. */
+/** Memories that were forgotten since still count until then. */
 const GOOD_FOR_MS = 10 * 60_000
-/** How many places are remembered. */
-const MOST_PLACES = 1_000
+const MOST_CACHED = 1_000
 
 /** Counting 100,000 rows takes a quarter of a recall, so only rows added since the last count are counted. */
 function createTotals(store: Store, clock: Clock): Totals {
-  const known = new Map<string, Known>()
+  const known = new Map<string, { readonly upTo: number; readonly total: number; readonly countedAt: number }>()
 
   async function between(above: number, { organisation, scopes, upTo }: NeighbourScope): Promise<number> {
     const where = { organisation, shelf: { in: scopes } }
@@ -314,16 +311,8 @@ function createTotals(store: Store, clock: Clock): Totals {
     const isGood = last !== undefined && last.upTo <= scope.upTo && clock.now() - last.countedAt < GOOD_FOR_MS
     const base = isGood ? last : { upTo: 0, total: 0, countedAt: clock.now() }
     const total = base.total + (base.upTo === scope.upTo ? 0 : await between(base.upTo, scope))
-    if (known.size >= MOST_PLACES && !known.has(place)) known.clear()
+    if (known.size >= MOST_CACHED && !known.has(place)) known.clear()
     known.set(place, { ...base, upTo: scope.upTo, total })
     return total
   }
-}
-
-interface Known {
-  /** Up to this slot. */
-  readonly upTo: number
-  readonly total: number
-  /** When all were counted. */
-  readonly countedAt: number
 }

@@ -22,7 +22,7 @@ function counted() {
 
 const sequence = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, i) => from + i)
 
-it('counts a word that many memories have once, and from then on what came since', async () => {
+it('counts a frequent word once, then only newer memories', async () => {
   const { slots, looked, countOf } = counted()
   const scopes = ['a']
   expect(await countOf('often', { scopes, upTo: 500 })).toBe(500)
@@ -32,7 +32,7 @@ it('counts a word that many memories have once, and from then on what came since
   expect(looked).toEqual(['500 often', '2 often'])
 })
 
-it('counts anew what few have, what others read, what was there before, and what was counted long ago', async () => {
+it('counts again for rare words, other scopes, earlier slots, and after ten minutes', async () => {
   const { clock, looked, countOf } = counted()
   for (let i = 0; i < 2; i++) expect(await countOf('seldom', { scopes: ['a'], upTo: 500 })).toBe(2)
   for (const scopes of [['a'], ['b']]) expect(await countOf('often', { scopes, upTo: 500 })).toBe(500)
@@ -43,7 +43,7 @@ it('counts anew what few have, what others read, what was there before, and what
   expect(looked.at(-1)).toBe('400 often')
 })
 
-it('counts no further than says anything', async () => {
+it('counts up to 10,000', async () => {
   const { slots, looked, countOf } = counted()
   slots['often'] = sequence(1, 12_000)
   expect(await countOf('often', { scopes: ['a'], upTo: 12_000 })).toBe(10_000)

@@ -26,7 +26,7 @@ function places(slots: Record<string, number[]>) {
 
 const SCOPE = { scopes: ['a'], upTo: 20_000 }
 
-it('reads where rare words stand at once, which is to count them', async () => {
+it('reads and counts rare words in one query', async () => {
   const { asked, find } = places({ seldom: [3, 7], rare: [5] })
   expect(await find(['seldom', 'rare', 'never'], SCOPE)).toEqual([
     { having: 2, slots: [7, 3] },
@@ -36,7 +36,7 @@ it('reads where rare words stand at once, which is to count them', async () => {
   expect(asked).toEqual(['seldom 250, rare 250, never 250'])
 })
 
-it('counts a word that many have once, and then reads as much of it as the rarer ones leave', async () => {
+it('counts a frequent word once, and reads as many of its rows as the rarer words leave', async () => {
   const { asked, find } = places({ often: sequence(1, 9_000), seldom: sequence(1, 40) })
   for (let i = 0; i < 2; i++) {
     const [often, seldom] = await find(['often', 'seldom'], SCOPE)
@@ -46,7 +46,7 @@ it('counts a word that many have once, and then reads as much of it as the rarer
   expect(asked).toEqual(['often 250, seldom 250', 'count often', 'often 5960', 'often 6000, seldom 250'])
 })
 
-it('takes the word of a cursor for how many there were', async () => {
+it('uses the counts of a cursor', async () => {
   const { asked, find } = places({ often: sequence(1, 300), seldom: [1] })
   expect(await find(['often', 'seldom'], SCOPE, [400, 2])).toMatchObject([{ having: 400 }, { having: 2, slots: [1] }])
   expect(asked).toEqual(['often 400, seldom 2'])

@@ -2,93 +2,89 @@ import { type Clock } from '../kernel/index.ts'
 import { charactersOf, createSynonymTable, createTermReader } from '../search/index.ts'
 import { type WordLimit, type WordScope, type WordSearch } from '../store/index.ts'
 
-/** A word of a question, or another for it, and how much it counts there. */
-export interface AskedWord {
+/** A word of a query or a synonym of one, and its weight. */
+export interface QueryWord {
   readonly word: string
   readonly weight: number
-  /** Which word of the question is meant. Of several that mean the same only the one that says most is heard. */
+  /** The index of the query word that it stands for. Of several with the same meaning, only the highest score counts. */
   readonly meaning: number
 }
 
-/** Turns memories and questions into words that meet. */
+/** Turns memories and queries into comparable words. */
 export interface MemoryWords {
-  /** All words of a memory, with a space between, and a mark at the end of one that asks. */
+  /** All words of a memory, separated by spaces, with a mark at the end of a question. */
   of(content: string): string
-  /** The words of a question, each once; those that say nothing only when there are no others. */
-  asked(query: string): readonly AskedWord[]
+  /** The words of a query with synonyms, each once; stop words only when there are no others. */
+  ofQuery(query: string): readonly QueryWord[]
 }
 
-/** More than a memory of the largest size has in any language. */
+/** More words than the largest memory has. */
 const MOST_WORDS = 40_000
-/** A longer question is a pasted text, and its beginning says what it is about. */
-export const MOST_ASKED = 24
-/** Another word for it is not the word. */
+/** A longer query is a pasted text; its beginning is enough. */
+export const MOST_QUERY_WORDS = 24
 const SYNONYM_WEIGHT = 0.4
-/** Stands among the words of what ends in a question. No question has it as a word. */
+/** Added to the words of a memory that is a question. No query has it as a word. */
 const MARK = '?'
-/** As languages write it; a closing quote or bracket may follow. */
-const ENDS_ASKING = /[?？؟⁇⁈][\s"'”’»)\]]*$/u
+/** Question marks of several scripts; a closing quote or bracket may follow. */
+const IS_QUESTION = /[?？؟⁇⁈][\s"'”’»)\]]*$/u
 
 export function createMemoryWords(): MemoryWords {
   const reader = createTermReader()
   const synonyms = createSynonymTable()
 
-  function askedThemselves(query: string): readonly AskedWord[] {
-    const telling = reader.weigh(query, MOST_ASKED * 4)
+  function ownWords(query: string): readonly QueryWord[] {
+    const telling = reader.weigh(query, MOST_QUERY_WORDS * 4)
     const asked =
       telling.length > 0
         ? telling.map(({ term, weight }) => ({ word: term, weight }))
-        : [...new Set(reader.readAll(query, MOST_ASKED))].map(word => ({ word, weight: 1 }))
-    return asked.slice(0, MOST_ASKED).map((one, meaning) => ({ ...one, meaning }))
+        : [...new Set(reader.readAll(query, MOST_QUERY_WORDS))].map(word => ({ word, weight: 1 }))
+    return asked.slice(0, MOST_QUERY_WORDS).map((one, meaning) => ({ ...one, meaning }))
   }
 
   return {
     of(content) {
       const words = [...reader.readAll(content, MOST_WORDS), ...charactersOf(content)]
-      return (ENDS_ASKING.test(content) ? [...words, MARK] : words).join(' ')
+      return (IS_QUESTION.test(content) ? [...words, MARK] : words).join(' ')
     },
-    asked(query) {
-      const asked = askedThemselves(query)
+    ofQuery(query) {
+      const asked = ownWords(query)
       const known = new Set(asked.map(({ word }) => word))
       const others = asked.flatMap(({ word, weight, meaning }) =>
         (synonyms.get(word) ?? [])
           .filter(other => !known.has(other))
           .map(other => ({ word: other, weight: weight * SYNONYM_WEIGHT, meaning })),
       )
-      return [...asked, ...others].slice(0, MOST_ASKED)
+      return [...asked, ...others].slice(0, MOST_QUERY_WORDS)
     },
   }
 }
 
-/** Whether a memory with these words asks something. */
-export function isAsking(words: string): boolean {
+/** Whether a memory with these words is a question. */
+export function isQuestion(words: string): boolean {
   return words.endsWith(MARK)
 }
 
-/** About how many memories in these scopes have a word. Approximate: it only decides how rare the word is. */
+/** The number of memories with a word in these scopes. Approximate: it only decides how rare the word is. */
 interface WordFrequencies {
   of(word: string, scope: Omit<WordScope, 'above'>): Promise<number>
-  /** Whether many had it when it was counted last, so that to count it once more costs little. */
-  isRemembered(word: string, scope: Omit<WordScope, 'above'>): boolean
+  /** Whether a count is cached, so that counting again costs little. */
+  isCached(word: string, scope: Omit<WordScope, 'above'>): boolean
 }
 
-/** A word that more have says nothing worth counting on. */
+/** Words that more memories have are equally unspecific. */
 const MOST_COUNTED = 10_000
-/** Words that fewer have are read faster than it is worth to remember them; those that many have are few. */
+/** Counts below this are not cached: reading them again is fast, and frequent words are few. */
 const MANY = 200
-/** What was forgotten since is counted until then. */
+/** Memories that were forgotten since still count until then. */
 const GOOD_FOR_MS = 10 * 60_000
-const MOST_REMEMBERED = 10_000
+const MOST_CACHED = 10_000
 
-/**
- * Counting a common word takes as long as the rest of a recall, and every other question has one. So these counts are cached per
- * set of scopes, and only newer memories are counted.
- */
+/** Counting a common word takes as long as the rest of a recall, so counts are cached per set of scopes, and only newer memories counted. */
 export function createWordFrequencies(search: Pick<WordSearch, 'count'>, clock: Clock): WordFrequencies {
   const known = new Map<string, KnownCount>()
 
-  function remember(key: string, count: KnownCount): void {
-    if (known.size >= MOST_REMEMBERED && !known.has(key)) known.clear()
+  function cache(key: string, count: KnownCount): void {
+    if (known.size >= MOST_CACHED && !known.has(key)) known.clear()
     known.set(key, count)
   }
 
@@ -98,14 +94,14 @@ export function createWordFrequencies(search: Pick<WordSearch, 'count'>, clock: 
   }
 
   return {
-    isRemembered: (word, scope) => lastOf(word, scope) !== undefined,
+    isCached: (word, scope) => lastOf(word, scope) !== undefined,
     async of(word, scope) {
       const base = lastOf(word, scope) ?? { upTo: 0, having: 0, countedAt: clock.now() }
       const most = MOST_COUNTED - base.having
       if (most <= 0 || base.upTo === scope.upTo) return base.having
       const above = base.upTo === 0 ? {} : { above: base.upTo }
       const having = base.having + (await search.count(word, { ...scope, ...above, most }))
-      if (having >= MANY) remember(keyOf(word, scope.scopes), { ...base, upTo: scope.upTo, having })
+      if (having >= MANY) cache(keyOf(word, scope.scopes), { ...base, upTo: scope.upTo, having })
       return having
     },
   }
@@ -117,91 +113,90 @@ interface KnownCount {
   /** Up to this slot. */
   readonly upTo: number
   readonly having: number
-  /** When all were counted. */
+  /** The time of the first count. */
   readonly countedAt: number
 }
 
-/** Where a word of a question stands. */
+/** The memories with a word of a query. */
 export interface WordPlaces {
-  /** How many memories have it. */
   readonly having: number
-  /** The newest of them, by their slots: all of them where it is rare. */
+  /** The slots of the newest of them: of all where the word is rare. */
   readonly slots: readonly number[]
 }
 
-/** Finds where words stand. How many have each is told where it was found out before. */
+/** Finds the memories with each word. `counts` are given where they are known. */
 type WordPlacesFinder = (
   words: readonly string[],
   scope: WordScope,
   counts?: readonly number[],
 ) => Promise<readonly WordPlaces[]>
 
-/** Rows scored for a question, all words together: all rows of rare words, then the newest of the others. */
-export const MOST_LOOKS = 6_000
+/** Rows scored for a query, all words together: all rows of rare words, then the newest of the others. */
+export const MOST_ROWS = 6_000
 /** Rows read first of a word whose count is unknown. */
-const FIRST_LOOK = MOST_LOOKS / MOST_ASKED
+const FIRST_ROWS = MOST_ROWS / MOST_QUERY_WORDS
 
-/**
- * Most words of a question are rare: reading their places also counts them. The counts of the others are mostly cached.
- */
+/** Most words of a query are rare: reading their rows also counts them. The counts of the others are mostly cached. */
 export function createWordPlaces(search: WordSearch, clock: Clock): WordPlacesFinder {
   const counts = createWordFrequencies(search, clock)
 
-  /** How many have each word, as far as that need not be counted now. */
-  function remembered(words: readonly string[], scope: WordScope): Promise<KnownCounts> {
-    return Promise.all(words.map(word => (counts.isRemembered(word, scope) ? counts.of(word, scope) : undefined)))
+  /** The cached counts. */
+  function cachedCounts(words: readonly string[], scope: WordScope): Promise<KnownCounts> {
+    return Promise.all(words.map(word => (counts.isCached(word, scope) ? counts.of(word, scope) : undefined)))
   }
 
-  async function lookAt(wanted: readonly WordLimit[], scope: WordScope): Promise<readonly Look[]> {
+  async function readRows(wanted: readonly WordLimit[], scope: WordScope): Promise<readonly WordRows[]> {
     const lists = await search.newest(wanted, scope)
     return wanted.map((one, i) => ({ ...one, slots: lists[i] ?? [] }))
   }
 
-  /** As if only the counted words existed: then rows are only left out later, and none is read twice. */
-  function firstLook(words: readonly string[], scope: WordScope, known: KnownCounts): Promise<readonly Look[]> {
-    const most = shared(known.map(having => having ?? 0))
-    const wanted = words.map((word, i) => ({ word, most: known[i] === undefined ? FIRST_LOOK : (most[i] ?? 0) }))
-    return lookAt(wanted, scope)
+  /** The first read, as if only the counted words existed: so no row is read twice. */
+  function readFirst(words: readonly string[], scope: WordScope, known: KnownCounts): Promise<readonly WordRows[]> {
+    const most = shareRows(known.map(having => having ?? 0))
+    const wanted = words.map((word, i) => ({ word, most: known[i] === undefined ? FIRST_ROWS : (most[i] ?? 0) }))
+    return readRows(wanted, scope)
   }
 
-  /** How many have a word of which nothing was known. */
-  async function countedBy({ word, slots }: Look, scope: WordScope): Promise<number> {
+  async function countOf({ word, slots }: WordRows, scope: WordScope): Promise<number> {
     return slots.length < MANY ? slots.length : counts.of(word, scope)
   }
 
-  /** Where each word stands, as far as it may be looked at: of those that were cut short the rest is read. */
-  async function readOn(looks: readonly Look[], scope: WordScope, most: readonly number[]): Promise<readonly Look[]> {
-    const longer = looks.map(({ word }, i) => ({ word, most: most[i] ?? 0 }))
-    const cut = longer.filter((wanted, i) => isCut(looks[i], wanted))
-    const read = new Map(cut.length === 0 ? [] : (await lookAt(cut, scope)).map(look => [look.word, look]))
-    return looks.map(look => read.get(look.word) ?? look)
+  /** Reads the rest of the words whose first read was too short. */
+  async function readRest(
+    rows: readonly WordRows[],
+    scope: WordScope,
+    most: readonly number[],
+  ): Promise<readonly WordRows[]> {
+    const longer = rows.map(({ word }, i) => ({ word, most: most[i] ?? 0 }))
+    const cut = longer.filter((wanted, i) => isCut(rows[i], wanted))
+    const read = new Map(cut.length === 0 ? [] : (await readRows(cut, scope)).map(row => [row.word, row]))
+    return rows.map(row => read.get(row.word) ?? row)
   }
 
-  return async (words, scope, told) => {
-    const known = told ?? (await remembered(words, scope))
-    const looks = await firstLook(words, scope, known)
-    const having = await Promise.all(looks.map((look, i) => known[i] ?? countedBy(look, scope)))
-    const most = shared(having)
-    const read = await readOn(looks, scope, most)
+  return async (words, scope, given) => {
+    const known = given ?? (await cachedCounts(words, scope))
+    const rows = await readFirst(words, scope, known)
+    const having = await Promise.all(rows.map((row, i) => known[i] ?? countOf(row, scope)))
+    const most = shareRows(having)
+    const read = await readRest(rows, scope, most)
     return read.map(({ slots }, i) => ({ having: having[i] ?? 0, slots: slots.slice(0, most[i]) }))
   }
 }
 
-/** How many have each word; of those that are absent it is not known. */
+/** By word; absent where unknown. */
 type KnownCounts = readonly (number | undefined)[]
 
-/** What was read of a word. */
-interface Look extends WordLimit {
+interface WordRows extends WordLimit {
   readonly slots: readonly number[]
 }
 
-function isCut(look: Look | undefined, { most }: WordLimit): boolean {
-  return look !== undefined && look.slots.length === look.most && most > look.slots.length
+function isCut(row: WordRows | undefined, { most }: WordLimit): boolean {
+  return row !== undefined && row.slots.length === row.most && most > row.slots.length
 }
 
-/** How many of each may be looked at: the rarest first, each with as many as are left. */
-function shared(counts: readonly number[]): readonly number[] {
-  let left = MOST_LOOKS
+/** How many rows of each word to read: the rarest first, each as many as are left. */
+function shareRows(counts: readonly number[]): readonly number[] {
+  let left = MOST_ROWS
   const wanted = counts.map(() => 0)
   for (const i of counts.map((_, at) => at).toSorted((a, b) => (counts[a] ?? 0) - (counts[b] ?? 0))) {
     wanted[i] = Math.min(counts[i] ?? 0, left)

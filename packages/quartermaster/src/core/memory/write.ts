@@ -27,22 +27,21 @@ interface MemoryWriterDeps {
 
 export type MemorySettings = Pick<Settings, 'workspaceMemories'>
 
-/** Who keeps something, and by which call. */
+/** The workspace that writes, and the operation of its call. */
 export interface Author {
   readonly workspace: WorkspaceRow
   readonly operationId?: string | undefined
 }
 
-/** Writes memories, changes them and takes them away. */
 interface MemoryWriter {
   keep(author: Author, wish: MemoryWish): Promise<CommittedMemory>
   /** Changes a memory that the author can read. */
   change(author: Author, row: MemoryRow, wish: MemoryUpdate): Promise<CommittedMemory>
-  /** Whether it was there to be taken away. */
+  /** Whether the memory was still there. */
   forget(row: MemoryRow): Promise<boolean>
 }
 
-/** Memories of one author within this time belong together where no conversation is named. */
+/** Without a conversation, memories of one author within this time are neighbours. */
 const TOGETHER_MS = 10 * 60_000
 
 export function createMemoryWriter({
@@ -56,7 +55,7 @@ export function createMemoryWriter({
 }: MemoryWriterDeps): MemoryWriter {
   const now = () => Math.round(clock.now())
 
-  /** Per author, so that one who commits too much does not fill the scope for the others. */
+  /** The limit is per author, so that one author does not fill the scope for others. */
   const isFull = createFullness({
     most: settings.workspaceMemories,
     keyOf: (place: Pick<MemoryRow, 'shelf' | 'workspaceId'>) => `${place.shelf} ${place.workspaceId}`,
@@ -67,7 +66,7 @@ export function createMemoryWriter({
     return (await store.find('memories', { where: { shelf: scopeKey, digest: hash }, limit: 1 }))[0]
   }
 
-  /** What was remembered right before, in the same conversation or by the same author a moment ago. */
+  /** The memory right before, in the same conversation or by the same author a moment ago. */
   async function previousId(
     scopeKey: string,
     workspaceId: string,
@@ -150,7 +149,7 @@ export function createMemoryWriter({
       update('memories', { where: { id, version }, set, guard: 'memory.version' }),
     ])
     if (outcome.committed) return { memory: memoryFacts({ ...row, ...set }), outcome: 'updated', redacted }
-    throw outcome.failed.guard === 'memory.other' ? doubled() : overtaken(row, version)
+    throw outcome.failed.guard === 'memory.other' ? duplicate() : versionConflict(row, version)
   }
 
   return {
@@ -188,14 +187,14 @@ function full({ workspace }: WorkspaceRow, scope: MemoryScope, { workspaceMemori
   )
 }
 
-function doubled(): AppError {
+function duplicate(): AppError {
   return new AppError(
     'EDIT_CONFLICT',
     'Another memory in that scope says exactly this already. Forget one of the two instead.',
   )
 }
 
-function overtaken({ id }: MemoryRow, version: number): AppError {
+function versionConflict({ id }: MemoryRow, version: number): AppError {
   return new AppError(
     'EDIT_CONFLICT',
     `"${id}" is no longer version ${version}: it was changed or forgotten meanwhile. Recall it, and decide again what it is to say.`,
@@ -215,10 +214,10 @@ export function memoryFacts(row: Omit<MemoryRow, 'words' | 'digest' | 'organisat
   }
 }
 
-/** In characters. About 32,000 tokens, twice in an answer that has everything as text and as data. */
+/** In characters: about 32,000 tokens, twice in an answer that has text and data. */
 export const MOST_ON_A_PAGE = 128 * 1_024
 
-/** The first of these that fit into one answer; always at least one. */
+/** The first rows that fit into one answer; at least one. */
 export function fittingOnePage<T extends { readonly content: string }>(rows: readonly T[]): T[] {
   let size = 0
   const end = rows.findIndex(({ content }, i) => {
@@ -228,7 +227,7 @@ export function fittingOnePage<T extends { readonly content: string }>(rows: rea
   return rows.slice(0, end === -1 ? rows.length : end)
 }
 
-/** The part of a workspace that decides which memories it reads and where it writes them. */
+/** The facts about a workspace that decide which memories it reads and writes. */
 export type Reader = Pick<WorkspaceRow, 'id' | 'organisation' | 'parentId' | 'abilities'>
 
 /**
@@ -292,8 +291,8 @@ export interface Candidate {
   readonly createdAt: number
   /** The candidate right before it, where there is one. */
   readonly previousId: string | null
-  /** What was remembered right before it, also where that is no candidate. */
+  /** The memory right before it, also where that is no candidate. */
   readonly beforeId: string | null
-  /** The conversation that it is part of, in which an answer need not have any word of its question. */
+  /** Its conversation, in which an answer need not have a word of its question. */
   readonly conversation: string | null
 }
