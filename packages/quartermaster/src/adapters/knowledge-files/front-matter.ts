@@ -1,22 +1,22 @@
 import { type Document, isMap, isScalar, LineCounter, parseDocument, visit, type YAMLMap } from 'yaml'
 import type { WrittenLines } from '../../core/catalogue/index.ts'
 
-/** What stands at the head of a Markdown file and what comes after it, or what is wrong with its head. */
+/** The front matter and the body of a Markdown file, or what is wrong with the front matter. */
 export type Parted =
   | { readonly front: Readonly<Record<string, unknown>>; readonly body: string; readonly lines: WrittenLines }
   | { readonly wrong: string; readonly line?: number | undefined }
 
 const HEAD = /^---[ \t]*\r?\n(?:([\s\S]*?)\r?\n)?---[ \t]*(?:\r?\n|$)/
-/** A long declaration has a few thousand. A text of this length is read in a moment, and others wait meanwhile. */
+/** A long declaration has a few thousand. Parsing blocks other work. */
 export const MOST_HEAD_CHARACTERS = 65_536
-/** There is no field that would make so many, and each wrong one is told. */
+/** Each wrong field is reported, and there are fewer known ones. */
 const MOST_FIELDS = 100
-/** More anchors than a person writes are a way to make a small text large. */
+/** Aliases can make a small text large. */
 const MOST_ALIASES = 20
-/** Lists in lists in lists, more of them than there is room for. Some of it is told by the parser, some by the machine. */
+/** Reported by the parser or as a stack overflow. */
 const TOO_DEEP = 'Its front matter is nested deeper than can be read.'
 
-/** Parts a text at its front matter, which is YAML between two lines of `---` at its very beginning. */
+/** Splits a text into front matter, which is YAML between two lines `---` at the beginning, and body. */
 export function partFrontMatter(text: string): Parted {
   try {
     return part(text)
@@ -39,7 +39,7 @@ function part(text: string): Parted {
   if (head.length > MOST_HEAD_CHARACTERS)
     return { wrong: `Its front matter has more than ${MOST_HEAD_CHARACTERS} characters. Put the text below it.` }
   const lineCounter = new LineCounter()
-  // Whether a field is said twice is looked at here: the parser compares each with all the others, however many there are.
+  // Duplicate fields are found here, because the parser takes quadratic time for it.
   const document = parseDocument(head, { prettyErrors: true, uniqueKeys: false, lineCounter })
   const [error] = document.errors
   if (error) {
@@ -50,8 +50,8 @@ function part(text: string): Parted {
       line: line === undefined ? undefined : line + 1,
     }
   }
-  const twice = fieldSaidTwice(document, lineCounter)
-  if (twice) return twice
+  const duplicate = duplicateField(document, lineCounter)
+  if (duplicate) return duplicate
   try {
     const front: unknown = document.toJS({ maxAliasCount: MOST_ALIASES })
     if (typeof front !== 'object' || front === null || Array.isArray(front))
@@ -70,20 +70,20 @@ function part(text: string): Parted {
   }
 }
 
-/** At whatever depth it stands. */
-function fieldSaidTwice(document: Document, counter: LineCounter): Parted | undefined {
+/** Finds a duplicate field at any depth. */
+function duplicateField(document: Document, counter: LineCounter): Parted | undefined {
   let twice: Parted | undefined
   visit(document, {
     Map(_key, map: YAMLMap) {
-      const said = new Set<unknown>()
+      const seen = new Set<unknown>()
       for (const { key } of map.items) {
         if (!isScalar(key)) continue
-        if (said.has(key.value)) {
+        if (seen.has(key.value)) {
           const line = key.range ? counter.linePos(key.range[0]).line + 1 : undefined
           twice = { wrong: `Its front matter says "${String(key.value)}" twice.`, line }
           return visit.BREAK
         }
-        said.add(key.value)
+        seen.add(key.value)
       }
       return undefined
     },
@@ -95,7 +95,7 @@ function lineAfter(text: string): number {
   return text.split('\n').length
 }
 
-/** Where each field of the head stands in the file, whose first line is not part of it. */
+/** The line of each field in the file. The first line of the file is not part of the front matter. */
 function fieldLines(contents: unknown, counter: LineCounter): Record<string, number> {
   const pairs = isMap(contents) ? contents.items : []
   const lines = pairs.flatMap(({ key }) =>

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { silentLog } from '../system/index.ts'
-import { createKnowledgeSource } from './knowledge-source.ts'
+import { createKnowledgeSource } from './index.ts'
 
 let dir: string
 beforeEach(async () => {
@@ -23,7 +23,7 @@ const load = async () => open().load(new AbortController().signal)
 
 const CONCEPT = '---\nkind: concept\ntitle: Refunds\n---\nMoney goes back.\n'
 
-it('has nothing where there is no folder', async () => {
+it('has no units without a folder', async () => {
   expect(await load()).toEqual([])
 })
 
@@ -51,12 +51,12 @@ it('reads every Markdown file below the folder, by its path', async () => {
   )
 })
 
-it('has one path for a name with accents, however a system writes it', async () => {
+it('has one path for an accented name in either Unicode form', async () => {
   await write('e\u0301te\u0301.md', CONCEPT)
   expect(await load()).toMatchObject([{ definitions: { written: [{ path: '\u00e9t\u00e9' }] } }])
 })
 
-it('tells of a file that is written in another encoding', async () => {
+it('reports a file in another encoding', async () => {
   await write('a.md', CONCEPT)
   await writeFile(join(dir, 'a.md'), Buffer.from([0xff, 0xfe, 0x41, 0x00]))
   expect(await load()).toMatchObject([{ broken: [{ message: expect.stringContaining('not written in UTF-8') }] }])
@@ -95,7 +95,7 @@ it.each([
   },
 )
 
-it('is the same object while the text is the same', async () => {
+it('returns the same object for an unchanged text', async () => {
   await write('refunds.md', CONCEPT)
   const source = open()
   const first = await source.load(new AbortController().signal)
@@ -137,7 +137,7 @@ it.each([
   ['has a list for front matter', '---\n- concept\n---\n', 'must be fields with values'],
   ['makes much of little', `---\na: &a [x,x]\nb: [${'*a,'.repeat(50)}]\n---\n`, 'cannot be read'],
   ['is too large', `---\nkind: concept\n---\n${'x'.repeat(300_000)}`, 'Part it into several'],
-])('tells of a file that %s, and reads the others', async (_what, text, message, where = /^knowledge\/bad\.md$/) => {
+])('reports a file that %s, and reads the others', async (_what, text, message, where = /^knowledge\/bad\.md$/) => {
   await write('bad.md', text)
   await write('good.md', CONCEPT)
   expect(await load()).toMatchObject([
@@ -159,13 +159,13 @@ it('reads no file that a link leads to outside of the folder', async () => {
   ])
 })
 
-it('reads no pipe, which would wait for whoever writes into it', async () => {
+it('reads no pipe, which would block until a program writes', async () => {
   await write('good.md', CONCEPT)
   execFileSync('mkfifo', [join(dir, 'pipe.md')])
   expect(await load()).toMatchObject([{ id: 'knowledge/good.md' }, { broken: [{ message: 'It is no file.' }] }])
 })
 
-it('calls files by the folder that it was given, also where that is a link', async () => {
+it('names files by the given folder, also where that is a link', async () => {
   const elsewhere = join(dirname(dir), 'elsewhere')
   await mkdir(elsewhere)
   await writeFile(join(elsewhere, 'a.md'), CONCEPT)
@@ -173,24 +173,24 @@ it('calls files by the folder that it was given, also where that is a link', asy
   expect(await load()).toMatchObject([{ id: 'knowledge/a.md' }])
 })
 
-it('tells of an edit, a new file and a folder that comes later', async () => {
+it('notices an edit, a new file and a new folder', async () => {
   const source = open({ watch: true })
   try {
-    const told = createTold()
-    source.onChange(told.tell)
+    const changes = createChangeListener()
+    source.onChange(changes.notify)
     for (const name of ['first.md', 'deep/second.md', 'first.md']) {
-      await expect(told.until(() => write(name, `${CONCEPT}${name}${Math.random()}`))).resolves.toBeUndefined()
+      await expect(changes.until(() => write(name, `${CONCEPT}${name}${Math.random()}`))).resolves.toBeUndefined()
     }
   } finally {
     await source.close()
   }
 })
 
-/** Waits for the telling; what is written before the watcher is ready is written again. */
-function createTold() {
+/** Waits for a change, writing again until the watcher is ready. */
+function createChangeListener() {
   let wake = () => {}
   return {
-    tell: () => wake(),
+    notify: () => wake(),
     async until(write: () => Promise<void>) {
       const told = new Promise<void>(resolve => {
         wake = resolve

@@ -1,19 +1,18 @@
 import { createHash } from 'node:crypto'
-import { constants } from 'node:fs'
-import { open, readFile } from 'node:fs/promises'
-import { basename, dirname, relative, resolve, sep } from 'node:path'
-import { messageOf, type Problem } from '../../contracts/index.ts'
+import { constants, type Dirent } from 'node:fs'
+import { open, readdir, readFile, realpath, stat } from 'node:fs/promises'
+import { basename, dirname, join, relative, resolve, sep } from 'node:path'
+import { AppError, messageOf, type Problem } from '../../contracts/index.ts'
 import type { Source, SourceKind, SourceUnit } from '../../core/catalogue/index.ts'
 import type { Log } from '../../core/kernel/index.ts'
 import type { Parted } from './front-matter.ts'
-import { type FoundFile, isMarkdown, isSkipped, listUnitFiles } from './unit-files.ts'
 
 export interface KnowledgeSourceOptions {
   readonly id: string
   readonly kind: SourceKind
   /** The folder of Markdown files. It need not exist. */
   readonly dir: string
-  /** Before each path, with a `/` at its end, for knowledge that must not be taken for the project's own. */
+  /** Put before each path, with a `/` at its end, to tell built-in knowledge from the project's own. */
   readonly prefix?: string
   /** Whether `onChange` watches the files. */
   readonly watch: boolean
@@ -27,12 +26,12 @@ export interface KnowledgeSource extends Source {
 
 /** Of one file. */
 export const MOST_BYTES = 256 * 1024
-/** Few enough to leave file handles to others. */
+/** Files read at a time; others need file handles too. */
 const AT_ONCE = 16
-/** Explains the folder to people; it is not written for agents. */
+/** For people, not for agents. */
 const README = /(?:^|\/)readme\.md$/i
 
-/** What is written down in Markdown: knowledge to read, and declarations of tools. */
+/** A source of Markdown files: knowledge and declarations of tools. */
 export function createKnowledgeSource({
   id,
   kind,
@@ -53,12 +52,12 @@ export function createKnowledgeSource({
   }
 }
 
-/** Reads files, and parses a text it has seen before no second time. */
+/** Reads files. A text that did not change is not parsed again. */
 function createReader(dir: string, prefix: string) {
   let known: ReadonlyMap<string, Read> = new Map()
 
   async function readOne({ path, name, file, refused }: FoundFile): Promise<Read | undefined> {
-    // Problems are told by it, so two folders of one name must not share it.
+    // Problems are reported by id, so two folders of one name must not share it.
     const id = `${prefix || `${basename(dir)}/`}${name}`
     const text = refused === undefined ? await readBounded(file).catch((error: unknown) => error) : refused
     if (refused !== undefined || typeof text !== 'string') return { hash: undefined, unit: broken(id, messageOf(text)) }
@@ -79,14 +78,13 @@ function createReader(dir: string, prefix: string) {
       const some = await Promise.all(files.slice(at, at + AT_ONCE).map(readOne))
       all.push(...some.filter(one => one !== undefined))
     }
-    // What is gone is forgotten.
     known = new Map(all.map(one => [one.unit.id, one]))
     return all.map(({ unit }) => unit)
   }
 }
 
 interface Read {
-  /** Of its text; nothing where it could not be read. */
+  /** The hash of the text; nothing where it could not be read. */
   readonly hash: string | undefined
   readonly unit: SourceUnit
 }
@@ -127,10 +125,7 @@ function broken(id: string, message: string, line?: number): SourceUnit {
   return { id, broken: [problem] }
 }
 
-/**
- * Knowledge as a source has read it, for one file: parsing a few pages takes longer than the rest of a start.
- * Throws what is wrong with them, because their packager can fix them.
- */
+/** Packs the units of a source into one file, because parsing pages takes longer than the rest of a start. Throws on broken pages. */
 export async function packKnowledge(source: Source): Promise<string> {
   const units = await source.load(new AbortController().signal)
   const broken = units.flatMap(unit => ('broken' in unit ? unit.broken : []))
@@ -138,7 +133,7 @@ export async function packKnowledge(source: Source): Promise<string> {
   return JSON.stringify(units)
 }
 
-/** A source over what was packed. It does not change while it runs. */
+/** A source of packed units. It does not change while the process runs. */
 export function createPackedSource({ file, ...place }: Pick<Source, 'id' | 'kind'> & { readonly file: URL }): Source {
   let units: readonly SourceUnit[] | undefined
   return {
@@ -150,36 +145,35 @@ export function createPackedSource({ file, ...place }: Pick<Source, 'id' | 'kind
   }
 }
 
-/** Tells that a folder's Markdown files have changed. */
 interface FolderWatch {
   listen(listener: () => void): () => void
   close(): Promise<void>
 }
 
-/** Longer than the gaps between the steps in which editors write, and shorter than anyone notices. */
+/** Longer than the gaps between the writes of an editor. */
 const QUIET_MS = 60
 
-/** Watches a folder from the first listener on. It may come later than that, or go and come back. */
+/** Watches a folder from the first listener on. The folder may be created later, or replaced. */
 function createFolderWatch(dir: string, log: Log): FolderWatch {
   const listeners = new Set<() => void>()
   let timer: NodeJS.Timeout | undefined
   let started: Promise<{ close(): Promise<void> } | undefined> | undefined
   let isClosed = false
 
-  const tell = () => {
+  const notify = () => {
     for (const listener of listeners) listener()
   }
   const changed = () => {
     clearTimeout(timer)
-    timer = setTimeout(tell, QUIET_MS).unref()
+    timer = setTimeout(notify, QUIET_MS).unref()
   }
 
   async function start() {
     const { watch } = await import('chokidar')
     const parent = dirname(dir)
-    // The folder above is watched, and of it this one alone: naming one that is not there would notice nothing.
+    // The parent is watched, but only for this folder: a missing folder cannot be watched itself.
     const watcher = watch(parent, { ignoreInitial: true, ignored: path => !isWatched(resolve(path), { parent, dir }) })
-    // The first alone: when watches run out, there is one for every further file.
+    // Only the first error is logged: when watches run out, every file has one.
     watcher.once('error', error => {
       watcher.on('error', () => {})
       log.warn(`Watching "${dir}" failed; use reload after an edit.`, { reason: messageOf(error) })
@@ -197,7 +191,6 @@ function createFolderWatch(dir: string, log: Log): FolderWatch {
       if (isClosed) return () => {}
       listeners.add(listener)
       started ??= start().catch((error: unknown) => {
-        // Without a watcher everything still works, by `reload`.
         log.warn(`The folder "${dir}" is not watched; use reload after an edit.`, { reason: messageOf(error) })
         return undefined
       })
@@ -216,4 +209,91 @@ function isWatched(path: string, { parent, dir }: { parent: string; dir: string 
   if (path === parent || path === dir) return true
   if (!path.startsWith(`${dir}${sep}`)) return false
   return !relative(dir, path).split(sep).some(isSkipped)
+}
+
+interface FoundFile {
+  /** Below the folder, with forward slashes and without the ending. The index of a folder has the folder's path. */
+  readonly path: string
+  /** The same with its ending. */
+  readonly name: string
+  readonly file: string
+  /** Why it is not read. */
+  readonly refused?: string
+}
+
+const MARKDOWN = /\.md$/i
+/** All are kept in memory, and people do not write more. */
+const MOST_FILES = 10_000
+const MOST_DEPTH = 16
+
+const isMarkdown = (name: string): boolean => MARKDOWN.test(name)
+
+/** Drafts, and files that editors and other programs leave. */
+function isSkipped(name: string): boolean {
+  return name.startsWith('.') || name.startsWith('_') || name === 'node_modules'
+}
+
+/** The Markdown files below a folder, in order of path; none when there is no such folder. */
+async function listUnitFiles(dir: string): Promise<FoundFile[]> {
+  const root = await realpath(dir).catch(() => undefined)
+  if (root === undefined) return []
+  const found: FoundFile[] = []
+  await walk(root, root, 0, found)
+  return found.sort((a, b) => (a.path < b.path ? -1 : 1))
+}
+
+async function walk(root: string, folder: string, depth: number, found: FoundFile[]): Promise<void> {
+  for (const entry of await entriesOf(folder)) {
+    if (isSkipped(entry.name)) continue
+    const file = join(folder, entry.name)
+    const target = entry.isSymbolicLink() ? await linkTarget(file, root) : entry
+    if (target === undefined) {
+      // A link out of the folder would show agents a file that was not written for them.
+      if (isMarkdown(entry.name))
+        found.push({ ...toFoundFile(root, file), refused: 'It is a link that leads out of the folder, or nowhere.' })
+    } else if (target.isDirectory()) {
+      // Links to folders are not followed: they may lead back.
+      if (entry.isSymbolicLink()) continue
+      if (depth < MOST_DEPTH) await walk(root, file, depth + 1, found)
+      else
+        found.push({ ...toFoundFile(root, file), refused: `It is more than ${MOST_DEPTH} folders deep. Move it up.` })
+    } else if (isMarkdown(entry.name)) {
+      if (found.length >= MOST_FILES)
+        throw new AppError(
+          'CONFIG_INVALID',
+          `There are more than ${MOST_FILES} Markdown files in "${root}". Move some elsewhere.`,
+        )
+      // Reading a pipe or a device would block until a program writes.
+      found.push(target.isFile() ? toFoundFile(root, file) : { ...toFoundFile(root, file), refused: 'It is no file.' })
+    }
+  }
+}
+
+async function entriesOf(folder: string): Promise<Dirent[]> {
+  try {
+    return await readdir(folder, { withFileTypes: true })
+  } catch (cause) {
+    // An empty answer would read as "everything was deleted" and take all of it away.
+    throw new AppError(
+      'CONFIG_INVALID',
+      `The folder "${folder}" cannot be read (${messageOf(cause)}). Make it a readable folder.`,
+      { cause },
+    )
+  }
+}
+
+async function linkTarget(file: string, root: string) {
+  const target = await realpath(file).catch(() => undefined)
+  if (target === undefined || !target.startsWith(`${root}${sep}`)) return undefined
+  return stat(target).catch(() => undefined)
+}
+
+function toFoundFile(root: string, file: string): FoundFile {
+  const name = relative(root, file).split(sep).join('/')
+  // Some systems store accented letters as two characters, while people type one.
+  const path = name
+    .normalize('NFC')
+    .replace(MARKDOWN, '')
+    .replace(/(?<=.)\/index$/, '')
+  return { path, name, file }
 }

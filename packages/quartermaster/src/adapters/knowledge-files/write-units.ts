@@ -6,7 +6,7 @@ import type { SourceUnit } from '../../core/catalogue/index.ts'
 import { partFrontMatter } from './front-matter.ts'
 import { MOST_BYTES } from './knowledge-source.ts'
 
-/** A file that is to be. */
+/** A planned file. */
 export interface UnitFile {
   /** Below the folder, with its ending: `weather/get_weather.md`. */
   readonly path: string
@@ -15,7 +15,7 @@ export interface UnitFile {
 
 export type UnitOutcome = 'new' | 'same' | 'other'
 
-/** What stands in the place of each file now: nothing, the same, or something else. */
+/** Compares planned files with the present ones. */
 export async function compareUnits(dir: string, files: readonly UnitFile[]): Promise<UnitOutcome[]> {
   return Promise.all(
     files.map(async ({ path, text }) => {
@@ -26,48 +26,48 @@ export async function compareUnits(dir: string, files: readonly UnitFile[]): Pro
   )
 }
 
-/** A step that was done, and how it is taken back. */
+/** A finished step and its undo. */
 interface Undo {
   readonly path: string
   back(): Promise<unknown>
 }
 
-/** Writes files, all of them or none, over whatever is there. */
+/** Writes all files or none, replacing present ones. */
 export async function writeUnits(dir: string, files: readonly UnitFile[]): Promise<void> {
   const done: Undo[] = []
   try {
     for (const { path, text } of files) {
       const file = join(dir, path)
       const before = await readPresent(file)
-      // The first folder that was made; nothing where all were there.
+      // The first folder that was created, if any.
       const made = await mkdir(dirname(file), { recursive: true })
       if (made !== undefined) done.push({ path: made, back: () => removeEmpty(made, dirname(file)) })
       await put(file, text)
       done.push({ path, back: () => (before === undefined ? rm(file, { force: true }) : put(file, before)) })
     }
   } catch (cause) {
-    const left = await takenBack(done)
+    const left = await undo(done)
     const { code } = cause as NodeJS.ErrnoException
     const rest = left.length === 0 ? 'nothing was changed' : `these could not be put back: ${left.join(', ')}`
     throw new AppError('CONFIG_INVALID', `"${dir}" could not be written (${code ?? 'it failed'}); ${rest}.`, { cause })
   }
 }
 
-/** What could not be taken back. */
-async function takenBack(done: readonly Undo[]): Promise<string[]> {
+/** Undoes steps. Returns the paths of those that failed. */
+async function undo(done: readonly Undo[]): Promise<string[]> {
   const left: string[] = []
   for (const { path, back } of done.toReversed()) {
     try {
       await back()
     } catch {
-      // The first failure is the one to be told; of this one the name is.
+      // The first failure is reported; of this one the path.
       left.push(path)
     }
   }
   return left
 }
 
-/** From the inside out. A folder that got a file meanwhile stays. */
+/** Removes folders from the inside out. A folder that got a file meanwhile stays. */
 async function removeEmpty(outer: string, inner: string): Promise<void> {
   for (let folder = inner; folder.length >= outer.length; folder = dirname(folder)) {
     try {
@@ -79,7 +79,7 @@ async function removeEmpty(outer: string, inner: string): Promise<void> {
   }
 }
 
-/** In one step, so that a watcher of the folder sees the whole file. */
+/** Writes in one step, so that a watcher sees the whole file. */
 async function put(file: string, text: string): Promise<void> {
   const temporary = join(dirname(file), `.${basename(file)}.${randomBytes(6).toString('hex')}`)
   try {
@@ -107,7 +107,7 @@ function closedToUs(error: unknown): null {
   throw error
 }
 
-/** A file that is to be, as it would be read; its id is its path. */
+/** A planned file as it would be read; its id is its path. */
 export function plannedUnit({ path, text }: UnitFile): SourceUnit {
   const parted = partFrontMatter(text)
   const wrong = Buffer.byteLength(text) > MOST_BYTES ? `It would have more than ${MOST_BYTES} bytes.` : undefined

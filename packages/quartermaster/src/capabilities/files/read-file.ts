@@ -6,9 +6,9 @@ import {
   type Content,
   DEFAULT_LINES,
   decodeWith,
+  detectContent,
   type Encoding,
   HEAD_BYTES,
-  judgeContent,
   LINES_ASKED,
   LINES_LEFT,
   MAX_CHARACTERS,
@@ -87,7 +87,7 @@ async function read({ input, context, walls }: ReadOptions) {
     refuseUnlessFile(found)
     const handle = await sandbox.open(found.pinned)
     const file = { handle, path: found.display, size: Number((await handle.stat()).size) }
-    const content = judgeContent(await readUpTo(handle, HEAD_BYTES), file.path)
+    const content = detectContent(await readUpTo(handle, HEAD_BYTES), file.path)
     if (content.kind !== 'text') return readBytes(file, content)
     try {
       return await readText(file, { input, context, encoding: content.encoding })

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { type CallContext, defineTool, toolResult } from '../../core/catalogue/index.ts'
 import { type Budget, createBudget } from '../shared/budget.ts'
-import { decodeText, HEAD_BYTES, judgeContent, NotText, readUpTo } from '../shared/text.ts'
+import { decodeText, detectContent, HEAD_BYTES, NotText, readUpTo } from '../shared/text.ts'
 import type { Pinned } from '../shared/walls/pinned.ts'
 import { answering, errnoOf, Refusal } from '../shared/walls/refusal.ts'
 import type { Found, Sandbox, Walls } from '../shared/walls/sandbox.ts'
@@ -191,7 +191,7 @@ async function textOf(
     const handle = await sandbox.open(pinned)
     try {
       const head = await readUpTo(handle, Math.min(HEAD_BYTES, maxFileBytes))
-      const content = judgeContent(head, path)
+      const content = detectContent(head, path)
       if (content.kind !== 'text') return void output.skipped.binary++
       const whole = head.length < HEAD_BYTES ? head : await readUpTo(handle, Number(pinned.stat.size))
       budget.spend({ bytes: whole.length })

@@ -11,15 +11,15 @@ interface FollowOptions {
   readonly signal: AbortSignal
 }
 
-/** How a request ended, and the address that gave the answer. */
+/** The outcome of a request, and the address that gave it. */
 interface Followed {
   readonly outcome: WebOutcome
   readonly url: URL
-  /** What may have been done before it was sent on to there. */
+  /** What may have been done before the last redirect. */
   readonly before: Effect
 }
 
-/** Sends a request and follows where it is sent on to, as long as that is a host it may go to. */
+/** Sends a request and follows redirects to allowed hosts. */
 export async function follow(request: BuiltRequest, { web, settings, signal }: FollowOptions): Promise<Followed> {
   const allowed = allowedHosts(request.url, settings)
   let next = request
@@ -42,7 +42,7 @@ export async function follow(request: BuiltRequest, { web, settings, signal }: F
   }
 }
 
-/** "See the other" is said when it is done (RFC 9110 §15.4.4); 307 and 308 ask for it to be sent again. The older two mean either. */
+/** 303 means done (RFC 9110 §15.4.4), 307 and 308 mean not done; 301 and 302 mean either. */
 function effectOf(status: number, before: Effect): Effect {
   if (before === 'done' || status === 303) return 'done'
   return status < 303 ? 'maybe' : before
@@ -64,7 +64,7 @@ function redirectOf({ status, headers }: { status: number; headers: Readonly<Rec
   return URL.canParse(location, from.href) ? new URL(location, from) : undefined
 }
 
-/** The request as it goes on. What proves who we are stays with the server it was meant for. */
+/** The request after a redirect. Credentials are not sent to another server. */
 function redirected(request: BuiltRequest, url: URL, status: number): BuiltRequest {
   const isAsked = status === 303 ? request.method !== 'HEAD' : request.method === 'POST' && status < 303
   const dropped = new Set<string>()
@@ -81,27 +81,27 @@ function redirected(request: BuiltRequest, url: URL, status: number): BuiltReque
   }
 }
 
-/** Where a request may go: where its declaration leads, and the hosts that this names, at the usual ports or the one they have. */
+/** The hosts a request may go to: its own and those of the declaration, at the default port or the given one. */
 function allowedHosts({ hostname: home, port: ownPort }: URL, settings: FollowOptions['settings']) {
   const named = settings.privateHosts.map(listedHost)
-  // A host with a parameter in it is none that the author has written.
+  // The author has not written a host with a parameter in it.
   const own = /^https?:\/\/[^/?#]*\{/i.test(settings.url) ? [] : [listedHost(home)]
   const listed = [...own, ...settings.hosts.map(listedHost), ...named]
-  const isUsual = ({ hostname, port }: URL, isSentOn: boolean) =>
-    port === '' || (port === ownPort && (!isSentOn || hostname === home))
-  const isListed = (url: URL, isSentOn: boolean) =>
+  const isUsual = ({ hostname, port }: URL, isRedirect: boolean) =>
+    port === '' || (port === ownPort && (!isRedirect || hostname === home))
+  const isListed = (url: URL, isRedirect: boolean) =>
     listed.some(
-      one => one.has(url.hostname) && (one.port === undefined ? isUsual(url, isSentOn) : one.port === portOf(url)),
+      one => one.has(url.hostname) && (one.port === undefined ? isUsual(url, isRedirect) : one.port === portOf(url)),
     )
   return {
     isNamed: (url: URL) =>
       named.some(one => one.has(url.hostname) && (one.port === undefined || one.port === portOf(url))),
-    refusalOf(url: URL, isSentOn: boolean): string | undefined {
+    refusalOf(url: URL, isRedirect: boolean): string | undefined {
       if (url.protocol !== 'https:' && url.protocol !== 'http:')
         return `It is sent on to "${url.protocol}", which is no web address.`
       if (url.username !== '' || url.password !== '') return `${home} sends it on to an address with an account in it.`
-      if (isListed(url, isSentOn)) return undefined
-      return isSentOn
+      if (isListed(url, isRedirect)) return undefined
+      return isRedirect
         ? `${home} sends it on to ${url.host}, which the declaration does not name under "hosts".`
         : `The declaration does not name ${url.host} under "hosts".`
     },
@@ -123,14 +123,14 @@ interface FailureOptions {
   readonly url: URL
   /** Whether the request only asks for something. */
   readonly isReading: boolean
-  /** What may have been done before it was sent on. */
+  /** What may have been done before a redirect. */
   readonly before: Effect
 }
 
 /** Whether a request that changes things has done so. */
 type Effect = 'none' | 'maybe' | 'done'
 
-/** A request without an answer: what can pass is thrown, so that a policy for retries can take it up. */
+/** A request without an answer. Temporary failures are thrown, so that a retry policy applies. */
 export function unanswered(
   outcome: Extract<WebOutcome, { kind: 'refused' | 'failed' }>,
   { isReading, before }: FailureOptions,
@@ -141,7 +141,7 @@ export function unanswered(
   return toolFailure(afterwards(outcome.reason, before))
 }
 
-/** A refusal that comes when something was already done, with the words for that. */
+/** A refusal, with a note when something may have been done before. */
 export function afterwards(refusal: string, before: Effect): string {
   if (before === 'none') return refusal
   return `It ${before === 'done' ? 'was' : 'may have been'} carried out, but then: ${refusal}`
@@ -165,23 +165,23 @@ export function unreadable(
   return toolFailure(`${reason} It ${isReading ? 'answered' : 'was carried out'} with status ${status}.`)
 }
 
-/** Of a status that says "not now", the error it is; nothing for one that is an answer. */
+/** The error for a temporary failure; nothing for an answer. */
 export function passingFailure(
   { status, headers, receivedAt }: Pick<WebAnswer, 'status' | 'headers' | 'receivedAt'>,
   { isReading, before, said }: Omit<FailureOptions, 'url'> & { said(): string },
 ): AppError | undefined {
-  if (!NOT_NOW.has(status) && status < 500) return undefined
-  // These statuses do not pass: the server would refuse again.
+  if (!TEMPORARY.has(status) && status < 500) return undefined
+  // These are permanent.
   if (status === 501 || status === 505) return undefined
   const retryAfterMs = parseRetryAfter(headers['retry-after'], receivedAt)
   const mayBeDone = before !== 'none' || (!isReading && !NOT_DONE.has(status))
   return lost(said(), { mayBeDone, status, retryAfterMs })
 }
 
-/** Too late, too early, too many (RFC 9110 §15.5.9, RFC 8470 §5.2, RFC 6585 §4). */
-const NOT_NOW = new Set([408, 425, 429])
-/** A server that answers with these has not begun. */
-const NOT_DONE = new Set([...NOT_NOW, 503])
+/** Timeout, too early, too many (RFC 9110 §15.5.9, RFC 8470 §5.2, RFC 6585 §4). */
+const TEMPORARY = new Set([408, 425, 429])
+/** With these statuses the server has not begun. */
+const NOT_DONE = new Set([...TEMPORARY, 503])
 
 interface Loss {
   readonly mayBeDone: boolean

@@ -216,7 +216,7 @@ describe('a declaration of a request that is wrong', () => {
     },
     { says: 'with.body is nothing that a GET has', with: { url: 'https://example.com', body: { text: 'x' } } },
     {
-      says: 'with.headers.Host is a header that is set by itself',
+      says: 'with.headers.Host is a header that is set automatically',
       with: { url: 'https://example.com', headers: { Host: 'x' } },
     },
     ...['application/json; charset=utf-8', 'application/problem+json', 'application/x-www-form-urlencoded'].map(

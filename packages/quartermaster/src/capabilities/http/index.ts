@@ -18,7 +18,7 @@ import { afterwards, follow, passingFailure, tooLong, unanswered, unreadable } f
 import { buildRequest, placesIn, requestFaults } from './request.ts'
 import { HTTP_OP_LIMITS, HttpSettings, isReading } from './settings.ts'
 
-/** Requests over HTTP, for tools that are written down and not programmed. */
+/** Requests over HTTP, for declared tools. */
 export default defineModule({
   needs: ['web', 'secrets'],
   create: ({ web, secrets }) =>
@@ -32,7 +32,7 @@ export default defineModule({
     }),
 })
 
-/** By what the methods mean (RFC 9110 §9.2). Of a POST only its author knows. */
+/** Safety facts by method (RFC 9110 §9.2). Only the author knows those of a POST. */
 function factsOf(settings: HttpSettings) {
   const { method } = settings
   if (isReading(settings)) return { mutates: false }
@@ -40,15 +40,10 @@ function factsOf(settings: HttpSettings) {
   return method === 'PATCH' ? { mutates: true } : { mutates: true, idempotent: true }
 }
 
-interface RequestDeps {
-  readonly web: WebService
-  readonly secrets: Secrets
-}
-
 async function request(
   values: Record<string, unknown>,
   { settings, signal, idempotencyKey }: OpContext<HttpSettings>,
-  { web, secrets }: RequestDeps,
+  { web, secrets }: { readonly web: WebService; readonly secrets: Secrets },
 ): Promise<ToolResult> {
   const known = new Map(secretsIn(placesIn(settings)).map(name => [name, neededSecret(secrets, name)]))
   const { redact, longest } = createSecretTexts([...known.values()])
@@ -58,7 +53,7 @@ async function request(
     const around = { url, before, isReading: isReading(settings) }
     if (outcome.kind === 'refused' || outcome.kind === 'failed') return unanswered(outcome, around)
     const { answer, kind } = outcome
-    // The status decides first: an error page that is too long says no all the same.
+    // The status decides first: an error page that is too long is an error all the same.
     const doubtful = kind === 'tooLong' ? longest : 0
     const said = () => refusalOf(answer, { url, redact, doubtful })
     const passing = passingFailure(answer, { ...around, said })
@@ -73,13 +68,12 @@ async function request(
 interface AnswerOptions {
   readonly url: URL
   readonly response: HttpSettings['response']
-  /** Takes the place of secrets. */
   readonly redact: Redact
-  /** The secrets themselves, for what is no text. */
+  /** The secrets themselves, to find them in bytes. */
   readonly secrets: readonly string[]
 }
 
-/** An answer that says yes, as a result. */
+/** A successful answer as a result. */
 function resultOf(answer: WebAnswer, options: AnswerOptions): ToolResult {
   const { type, charset } = typeOf(answer)
   if (answer.body.length === 0) return emptyResult(answer, options)
@@ -102,7 +96,7 @@ function emptyResult({ status }: WebAnswer, { url, response }: AnswerOptions): T
 function picked({ json, text }: ReadJson, { response, url }: AnswerOptions): ToolResult {
   if (response === undefined) return jsonResult(json, text)
   if (typeof response !== 'string') {
-    // A place that is not there is left out by JSON itself.
+    // JSON leaves out a place that is not there.
     return jsonResult(
       Object.fromEntries(Object.entries(response).map(([name, pointer]) => [name, pick(json, pointer)])),
     )
@@ -113,7 +107,7 @@ function picked({ json, text }: ReadJson, { response, url }: AnswerOptions): Too
     : jsonResult(value)
 }
 
-/** What is no text cannot be masked, so that it is not handed on when a secret is in it. */
+/** Bytes cannot be masked, so they are not passed on with a secret in them. */
 function binaryResult(body: Uint8Array, mimeType: string, { url, response, secrets }: AnswerOptions): ToolResult {
   if (hasSecret(body, secrets))
     return toolFailure(`The answer of ${url.host} has a secret of this tool in it and is not handed on.`)
@@ -124,11 +118,11 @@ function binaryResult(body: Uint8Array, mimeType: string, { url, response, secre
 }
 
 interface RefusalOptions extends Pick<AnswerOptions, 'url' | 'redact'> {
-  /** How many characters at the end may be part of a secret that was cut through. */
+  /** How many characters at the end may be a part of a secret. */
   readonly doubtful: number
 }
 
-/** An answer that says no, in words for the agent: they are the server's, bounded and without secrets. */
+/** The message of an error answer: the server's words, cut and without secrets. */
 function refusalOf(answer: WebAnswer, { url, redact, doubtful }: RefusalOptions): string {
   const { type, charset } = typeOf(answer)
   const words = isText(type) ? wordsOf(decode(answer.body, charset), isJson(type), redact) : ''
@@ -138,7 +132,6 @@ function refusalOf(answer: WebAnswer, { url, redact, doubtful }: RefusalOptions)
   return shown === '' ? `${head}.` : `${head}:\n${shown}`
 }
 
-/** As the server wrote them, unless there is something in them that a text does not show as it is. */
 function wordsOf(text: string, isJson: boolean, redact: Redact): string {
   const value = isJson ? parsed(text, redact) : undefined
   return value?.text.includes('[secret]') ? value.text : redact(text).trim()
@@ -169,7 +162,7 @@ function decode(body: Uint8Array, charset: string): string {
   try {
     return new TextDecoder(charset).decode(body)
   } catch {
-    // An unknown charset name says nothing; most texts are UTF-8.
+    // Unknown charset: most texts are UTF-8.
     return new TextDecoder().decode(body)
   }
 }
@@ -183,7 +176,7 @@ function parsed(text: string, redact: Redact): ReadJson | undefined {
   }
 }
 
-/** What a pointer finds in a value (RFC 6901); a `*` stands for every item of a list, and gives a list of what is found. */
+/** The value at a JSON Pointer (RFC 6901); `*` stands for every item of a list, and gives a list. */
 function pick(value: unknown, pointer: string): unknown {
   return walk(value, pointer.split('/').slice(1).map(decoded))
 }

@@ -16,13 +16,12 @@ import {
 import { Refusal } from '../shared/walls/refusal.ts'
 import type { HttpSettings } from './settings.ts'
 
-/** What is sent. */
 export interface BuiltRequest {
   readonly method: string
   readonly url: URL
-  /** By their names in lower case. */
+  /** By name in lower case. */
   readonly headers: Readonly<Record<string, string>>
-  /** Those of the headers that hold a secret. */
+  /** The names of headers with a secret. */
   readonly secretHeaders: ReadonlySet<string>
   readonly body?: string | undefined
 }
@@ -30,7 +29,7 @@ export interface BuiltRequest {
 interface BuildOptions {
   readonly values: Values
   readonly idempotencyKey: string
-  /** Throws when it is not there. */
+  /** Throws when there is no such secret. */
   secret(name: string): string
 }
 
@@ -58,7 +57,7 @@ export function buildRequest(settings: HttpSettings, options: BuildOptions): Bui
   }
 }
 
-/** What has no value is left out; a list is there once for each of its items. */
+/** Parameters without a value are left out; a list gives a field for each item. */
 function queryOf(query: HttpSettings['query'], options: BuildOptions): [string, string][] {
   return Object.entries(query).flatMap(([name, given]) =>
     textsOf(given, options).map((text): [string, string] => [name, text]),
@@ -102,7 +101,6 @@ interface SentBody {
   readonly text: string
 }
 
-/** Nothing where the whole has no value. */
 function bodyOf(body: NonNullable<HttpSettings['body']>, options: BuildOptions): SentBody | undefined {
   const { values } = options
   if ('json' in body) {
@@ -117,7 +115,7 @@ function bodyOf(body: NonNullable<HttpSettings['body']>, options: BuildOptions):
   return lacksValue(template, values) ? undefined : { type: body.type, text: fill(template, { values }) }
 }
 
-/** By value and not by text, so that no value can be more than it is. What has no value is left out. */
+/** Fills values, not text, so that no value can add fields. Parameters without a value are left out. */
 function jsonOf(given: unknown, values: Values): unknown {
   if (typeof given === 'string') {
     const template = parseTemplate(given)
@@ -130,7 +128,6 @@ function jsonOf(given: unknown, values: Values): unknown {
   return Object.fromEntries(Object.entries(given).map(([name, item]) => [name, jsonOf(item, values)]))
 }
 
-/** The parts of an address, each of which is filled in its own way. */
 interface UrlParts {
   readonly scheme: string
   readonly authority: string
@@ -142,14 +139,13 @@ interface UrlParts {
 
 const ADDRESS = /^(https?):\/\/([^/?#]*)(\/[^?#]*)?(?:\?([^#]*))?$/i
 
-/** The parts of an address with places for parameters; nothing for what is none. */
+/** The parts of an address with parameters, which are filled differently; nothing if it is no address. */
 function urlParts(url: string): UrlParts | undefined {
   const [, scheme, authority, path = '', query = ''] = ADDRESS.exec(url) ?? []
   if (scheme === undefined || authority === undefined) return undefined
   return { scheme: scheme.toLowerCase(), authority, path, query }
 }
 
-/** What is wrong with the address of a declaration beyond the names in it. */
 function urlFaults({ url, hosts }: Pick<HttpSettings, 'url' | 'hosts'>): OpFault[] {
   const fault = (message: string): OpFault[] => [{ field: 'with.url', message }]
   const parts = urlParts(url)
@@ -171,7 +167,7 @@ function splitPort(authority: string): [host: string, port?: string] {
   return port === undefined ? [host] : [host, port]
 }
 
-/** The address of a call. Throws a `Refusal` for a value that would be more than its place allows. */
+/** The address of a call. Throws a `Refusal` for a value that does not fit its place. */
 function fillUrl(url: string, values: Values): URL {
   const parts = urlParts(url)
   if (!parts) throw new Refusal('The address of this tool is none.')
@@ -185,7 +181,7 @@ function fillUrl(url: string, values: Values): URL {
   return new URL(text)
 }
 
-/** One part of the path stays one, and leads neither here nor up: servers decode before they look. */
+/** A value stays one part of the path and is no `.` or `..`, also once the server has decoded it. */
 function fillSegment(segment: string, values: Values): string {
   const template = parseTemplate(segment)
   if (template.parts.every(part => part.kind === 'text')) return fill(template, { values })
@@ -204,7 +200,7 @@ function fillSegment(segment: string, values: Values): string {
   })
 }
 
-/** `%2e%2e%2f` leads up in a server that decodes twice, and `..;` in one that strips path parameters. */
+/** `%2e%2e%2f` leads up in servers that decode twice, and `..;` in those that strip path parameters. */
 function leadsUp(text: string): boolean {
   const decoded = text
     .replace(/%(?:25)+/gi, '%')
@@ -219,7 +215,6 @@ function hostValue(text: string, name: string): string {
   throw new Refusal(`"${name}" is part of the host: letters, digits, "-" and dots between them.`)
 }
 
-/** A text as one value of an address. */
 function encoded(text: string, name: string): string {
   try {
     return encodeURIComponent(text)
@@ -230,7 +225,7 @@ function encoded(text: string, name: string): string {
 
 const NOT_HERE = 'has a secret, which may be in "headers" and "query" only'
 
-/** Every template of a declaration, and what may be in each. */
+/** All templates of a declaration, and what each may hold. */
 export function placesIn({ url, query, headers, body }: HttpSettings): TemplatePlace[] {
   return [
     { field: 'with.url', text: url, noSecrets: NOT_HERE, needsAll: true },
@@ -256,7 +251,7 @@ export function requestFaults({ settings, parameters }: OpUse<HttpSettings>): Op
   ]
 }
 
-/** What everybody on the way can read is no place for a secret. */
+/** Secrets need TLS. */
 function safetyFaults(settings: HttpSettings): OpFault[] {
   const { url, privateHosts } = settings
   const parts = urlParts(url)
@@ -266,7 +261,7 @@ function safetyFaults(settings: HttpSettings): OpFault[] {
   return [{ field: 'with.url', message: 'must begin with "https://", because a secret is sent there' }]
 }
 
-/** In a text nothing keeps a value in its place: it could close a quote and add fields. One that is all of the text has no place. */
+/** In JSON or a form as text, a value could close a quote and add fields, unless it is the whole text. */
 function textFaults({ text, type }: { text: string; type: string }): OpFault[] {
   const better = /[/+]json\b/i.test(type) ? 'json' : /x-www-form-urlencoded/i.test(type) ? 'form' : undefined
   const { parts } = parseTemplate(text)

@@ -2,11 +2,11 @@ import { z } from 'zod'
 import { isOwnHeader } from '../../core/kernel/index.ts'
 
 export const HTTP_OP_LIMITS = {
-  /** Of an answer, unless the declaration says otherwise; and at most. */
+  /** The default and highest size of an answer. */
   answerBytes: 1024 * 1024,
   mostAnswerBytes: 16 * 1024 * 1024,
   redirects: 5,
-  /** What an agent is shown of an answer that says no. */
+  /** The part of an error answer that an agent is shown. */
   refusalCharacters: 2_000,
 }
 
@@ -16,9 +16,8 @@ const headerName = z
   .string()
   .max(200)
   .regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/, 'must be the name of a header')
-  .refine(name => !isOwnHeader(name), 'is a header that is set by itself')
+  .refine(name => !isOwnHeader(name), 'is a header that is set automatically')
 
-/** A host as allowlists write it. */
 const Host = z
   .string()
   .max(255)
@@ -52,7 +51,7 @@ const Body = z.union(
   { error: 'must be one of { json: … }, { form: … } and { text: … }' },
 )
 
-/** What a declaration of `op.http.request` says under `with`. */
+/** The settings of `op.http.request`, under `with` of a declaration. */
 export const HttpSettings = z.strictObject({
   method: z.enum(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE']).default('GET'),
   url: template.min(1).describe('With `{name}` where the value of a parameter belongs, encoded for its place.'),
@@ -80,7 +79,7 @@ export const HttpSettings = z.strictObject({
 })
 export type HttpSettings = z.infer<typeof HttpSettings>
 
-/** Whether asking changes nothing, by what the method means (RFC 9110 §9.2.1). */
+/** Whether the method is safe (RFC 9110 §9.2.1). */
 export function isReading({ method }: Pick<HttpSettings, 'method'>): boolean {
   return method === 'GET' || method === 'HEAD'
 }

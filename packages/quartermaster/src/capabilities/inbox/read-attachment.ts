@@ -6,7 +6,7 @@ import { escapeLine } from '../../core/kernel/index.ts'
 import {
   type Content,
   decodeWith,
-  judgeContent,
+  detectContent,
   MAX_CHARACTERS,
   mimeTypeOf,
   NotText,
@@ -68,7 +68,7 @@ export function createReadAttachment(attachments: Platform['attachments']) {
 
 /** The media type is decided by the first bytes, not by what the sender declared. */
 async function judge({ facts, content }: OpenedAttachment): Promise<Content> {
-  for await (const piece of content) return judgeContent(piece, facts.name)
+  for await (const piece of content) return detectContent(piece, facts.name)
   return { kind: 'text', encoding: 'utf-8' }
 }
 

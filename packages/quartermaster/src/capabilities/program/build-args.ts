@@ -16,13 +16,13 @@ import type { ProgramSettings } from './settings.ts'
 
 interface BuiltArgs {
   readonly args: readonly string[]
-  /** What in them the caller chose and may be a path. */
+  /** The parts that the caller chose and that may be paths. */
   readonly foreign: readonly ForeignText[]
 }
 
 /**
- * The arguments of a call. Whatever is in a value, it is one argument or a part of one, and no option: one that begins with
- * a value which begins with "-" is refused, unless the declaration has a "--" before it. Throws a `Refusal`.
+ * The arguments of a call. A value is one argument or a part of one, and never an option: an argument that begins with a value that
+ * begins with "-" is refused, unless the declaration has a "--" before it. Throws a `Refusal`.
  */
 export function buildArgs(settings: ProgramSettings, values: Values): BuiltArgs {
   const built: string[] = []
@@ -70,14 +70,14 @@ function isEndOfOptions({ parts }: Template): boolean {
 type NotPaths = Pick<ProgramSettings, 'notPaths'>
 
 /**
- * What of an argument a caller chose, as far as it may have a path in it: the whole, what is left of it from each value on,
- * and the values themselves. Programs find a path in the middle of an argument, too: `file=@{path}`.
+ * The texts of an argument that a caller chose and that may be paths: the whole, the rest from each value on, and the values.
+ * Programs find paths in the middle of arguments, too: `file=@{path}`.
  */
 function foreignTexts(template: Template, values: Values, { notPaths }: NotPaths): ForeignText[] {
   return chosenIn(template, values, notPaths).map(one => ({ from: 'argument', ...one }))
 }
 
-/** The same of what a program reads, line by line: lists of files are often read from there. */
+/** The same for the input of a program, line by line: it may be a list of files. */
 export function foreignLines(template: Template, values: Values, { notPaths }: NotPaths): ForeignText[] {
   return linesOf(template).flatMap(line =>
     chosenIn(line, values, notPaths).map((one): ForeignText => ({ from: 'input', ...one })),
@@ -104,7 +104,6 @@ function chosenIn({ parts, faults }: Template, values: Values, notPaths: readonl
 
 const LINE_END = /[\r\n\0]+/
 
-/** Lines without a value are the author's own. */
 function linesOf({ parts, faults }: Template): Template[] {
   let line: TemplatePart[] = []
   const lines = [line]
@@ -119,7 +118,7 @@ function linesOf({ parts, faults }: Template): Template[] {
   return lines.map(parts => ({ parts, faults }))
 }
 
-/** The texts of a value. Those that a list has are values themselves; in an object they are what its fields make of them. */
+/** The texts in a value: those of lists are values too, those of objects are only inside. */
 function stringsIn(value: unknown): Pick<Chosen, 'text' | 'from'>[] {
   if (typeof value === 'string') return [{ text: value }]
   if (typeof value !== 'object' || value === null) return []

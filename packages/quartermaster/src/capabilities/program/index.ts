@@ -16,7 +16,7 @@ import { createSecretTexts, looksLikeSecret, type Redact } from '../../core/secr
 import { binaryBlock, endOf, hasSecret, jsonResult, readJson } from '../shared/result-content.ts'
 import { dependencyName, neededSecret, secretDependency } from '../shared/secret-dependency.ts'
 import { fill, lacksValue, parseTemplate, secretsIn, type Values } from '../shared/template.ts'
-import { decodeText, HEAD_BYTES, judgeContent, sizeText } from '../shared/text.ts'
+import { decodeText, detectContent, HEAD_BYTES, sizeText } from '../shared/text.ts'
 import { refusing } from '../shared/walls/refusal.ts'
 import { buildArgs, foreignLines } from './build-args.ts'
 import { folderFaults, placesIn, programFaults } from './places.ts'
@@ -60,7 +60,7 @@ async function run(
   const { program, cwd, maxBytes } = settings
   const known = new Map(secretsIn(placesIn(settings)).map(name => [name, neededSecret(secrets, name)]))
   const passed = passedVariables(settings, programs)
-  // Variables of our environment may hold credentials too, though they are not declared as secrets.
+  // Variables of our environment may hold credentials that are not declared as secrets.
   const credentials = passed.filter(([name, text]) => looksLikeSecret(name, text)).map(([, text]) => text)
   const masked = [...known.values(), ...credentials]
   const { redact } = createSecretTexts(masked)
@@ -103,11 +103,11 @@ type Ended = Extract<ProgramOutcome, { kind: 'ended' }>
 interface OutcomeOptions {
   readonly settings: ProgramSettings
   readonly redact: Redact
-  /** What is masked, for what is no text. */
+  /** The masked texts themselves, to find them in bytes. */
   readonly secrets: readonly string[]
 }
 
-/** What a program printed and how it ended, as a result. */
+/** The output and exit code of a program as a result. */
 function resultOf(ended: Ended, options: OutcomeOptions): ToolResult {
   const { program, okCodes, maxBytes } = options.settings
   if (ended.isCut)
@@ -131,7 +131,7 @@ function printed(bytes: Uint8Array, options: OutcomeOptions): ToolResult {
 }
 
 type Reading =
-  /** Not whole: some of it is no character. */
+  /** `isWhole` is false when some bytes are no UTF-8. */
   | { readonly kind: 'text'; readonly text: string; readonly isWhole: boolean }
   | { readonly kind: 'binary'; readonly mimeType: string }
 
@@ -140,7 +140,7 @@ function readingOf(bytes: Uint8Array): Reading {
     return { kind: 'text', text: decodeText(bytes, 'utf-8'), isWhole: true }
   } catch {
     const head = bytes.subarray(0, HEAD_BYTES)
-    const content = judgeContent(head, '')
+    const content = detectContent(head, '')
     const isUtf16 = content.kind === 'text' && content.encoding !== 'utf-8'
     if (content.kind !== 'text' && (content.mimeType !== UNKNOWN || head.includes(0)))
       return { kind: 'binary', mimeType: content.mimeType }
@@ -150,7 +150,7 @@ function readingOf(bytes: Uint8Array): Reading {
 
 const UNKNOWN = 'application/octet-stream'
 
-/** What is no text cannot be masked, so that it is not handed on when a secret is in it. */
+/** Bytes cannot be masked, so they are not passed on with a secret in them. */
 function binaryResult(bytes: Uint8Array, mimeType: string, { settings, secrets }: OutcomeOptions): ToolResult {
   const { program, output } = settings
   if (output !== 'text') return toolFailure(`"${program}" did not print text, although its declaration says so.`)
@@ -164,12 +164,12 @@ function printedJson(written: string, program: string, redact: Redact): ToolResu
     const { json, text } = readJson(written, redact)
     return jsonResult(json, text)
   } catch {
-    // What it printed instead may be long and is for its author: the sentence says what is wrong.
+    // The output may be long and is for the author, so only the problem is named.
     return toolFailure(`"${program}" did not print JSON, although its declaration says so.`)
   }
 }
 
-/** The end of what it complained about: there most programs say what was wrong. */
+/** The end of the error output, where most programs say what was wrong. */
 function complaint({ code, stderr, stdout }: Ended, { settings: { program }, redact }: OutcomeOptions): ToolResult {
   const said = redact(textOf(stderr)).trim() || redact(textOf(stdout)).trim()
   const shown = endOf(said, PROGRAM_OP_LIMITS.complaintCharacters)

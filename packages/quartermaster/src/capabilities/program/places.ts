@@ -15,7 +15,7 @@ import type { ProgramSettings } from './settings.ts'
 const SEEN = 'has a secret, which may be in "env" only: everybody on this machine can read arguments'
 const NOT_ENV = 'has a parameter, which may be in "args" and "stdin" only'
 
-/** Every template of a declaration, and what may be in each. */
+/** All templates of a declaration, and what each may hold. */
 export function placesIn({ args, env, stdin }: ProgramSettings): TemplatePlace[] {
   return [
     ...args.flatMap((given, i) => textsOf(given).map(text => argument(text, `with.args.${i}`))),
@@ -57,7 +57,7 @@ export function programFaults({ settings, parameters }: OpUse<ProgramSettings>):
   ]
 }
 
-/** What can be seen before a call of where a program would run. What links lead to is seen then. */
+/** What is wrong with the folder of a program, as far as its path tells. Links are checked at each call. */
 export function folderFaults({ cwd }: ProgramSettings, { projectDir, dataDir }: Paths): OpFault[] {
   const folder = resolve(projectDir, cwd)
   const fault = (message: string): OpFault[] => [{ field: 'with.cwd', message }]
@@ -74,24 +74,24 @@ function spreadFaults(text: string, field: string): OpFault[] {
   return isMixed ? [{ field, message: 'has a "{name...}" among other words; it must be an argument by itself' }] : []
 }
 
-/** A program that runs texts, and where it finds them among its arguments. */
+/** A program that runs code given as an argument, and the options for it. */
 interface Interpreter {
   readonly names: RegExp
   /** Letters of options with code, in the same argument or the next. */
   readonly code: string
-  /** Those with something else, in the same argument or the next. */
+  /** Letters of options with another value, in the same argument or the next. */
   readonly valued: string
-  /** Those behind which the rest of the argument belongs to them. */
+  /** Letters of options whose value is the rest of the argument. */
   readonly attached?: string
-  /** Options by their names, with code in the same argument or the next. */
+  /** Long options with code, in the same argument or the next. */
   readonly long?: RegExp
-  /** Names of options, and the letters that they stand for. */
+  /** Long options and their letters. */
   readonly letterOf?: Readonly<Record<string, string>>
-  /** Whether what follows an option with code belongs to the code. */
+  /** Whether the arguments after an option with code belong to the code. */
   readonly endsWithCode?: true
-  /** Where the first argument that is no option is code, unless one of these letters was there. */
+  /** Set when the first argument that is no option is code, unless an option with one of these letters is there. */
   readonly unless?: string
-  /** A first argument behind which comes code. */
+  /** A first argument that is followed by code. */
   readonly command?: string
 }
 
@@ -143,11 +143,11 @@ const INTERPRETERS: readonly Interpreter[] = [
 interface Argument {
   readonly text: string
   readonly field: string
-  /** Whether it is there in every call. */
+  /** Whether every call has it. */
   readonly isSure: boolean
 }
 
-/** A value in a text that is code would be code as well: a shell by another name. */
+/** A value inside of code would be code as well: a shell by another name. */
 function codeFaults({ program, args }: ProgramSettings, declared: DeclaredParameters): OpFault[] {
   // Versions are part of many names: `python3.12`.
   const name = basename(program.replaceAll('\\', '/')).replace(/[\d.]*(?:\.exe)?$/i, '')
@@ -173,7 +173,7 @@ function isGiven({ parts }: Template, { isRequired }: DeclaredParameters): boole
   return parts.every(part => part.kind !== 'parameter' || (isRequired(part.name) && !part.isSpread))
 }
 
-/** The arguments that are code, wholly or at their end. Behind the first that is no option come those of the code itself. */
+/** The arguments that are or end with code. After the first one that is no option come arguments of the code itself. */
 function codeIn(all: readonly Argument[], interpreter: Interpreter): Argument[] {
   const code: Argument[] = []
   let isFirstCode = interpreter.unless !== undefined
@@ -184,7 +184,7 @@ function codeIn(all: readonly Argument[], interpreter: Interpreter): Argument[] 
     if (one.text === '--') areOptionsOver = true
     else if (!option) {
       if (isFirstCode || (i > 0 && all[i - 1]?.text === interpreter.command)) code.push(one)
-      // One that may be missing leaves its place to the next.
+      // If this argument may be missing, the next one may take its place.
       if (one.isSure && one.text !== interpreter.command) return code
     } else {
       const { isCode, takesNext, letters } = option
@@ -199,12 +199,12 @@ function codeIn(all: readonly Argument[], interpreter: Interpreter): Argument[] 
 
 interface Option {
   readonly isCode: boolean
-  /** Whether what belongs to it is the next argument. */
+  /** Whether its value is the next argument. */
   readonly takesNext: boolean
   readonly letters: string
 }
 
-/** An argument as an option; nothing for one that is none. */
+/** An argument as an option, if it is one. */
 function optionIn(text: string, { code, valued, attached = '', long, letterOf = {} }: Interpreter): Option | undefined {
   const [first] = parseTemplate(text).parts
   const head = first?.kind === 'text' ? first.text : ''
@@ -221,7 +221,7 @@ function optionIn(text: string, { code, valued, attached = '', long, letterOf = 
   if (at < 0 || attached.includes(found))
     return { isCode: false, takesNext: false, letters: letters.slice(0, Math.max(at, 0)) }
   const rest = text.slice(at + 2)
-  // `-pe` has two of them, and one text.
+  // `-pe` is two options with one text.
   const isEnd = rest === '' || (code.includes(found) && [...rest].every(letter => code.includes(letter)))
   return { isCode: code.includes(found), takesNext: isEnd, letters: letters.slice(0, at + 1) }
 }

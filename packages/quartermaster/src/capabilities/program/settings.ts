@@ -2,18 +2,18 @@ import { basename } from 'node:path'
 import { z } from 'zod'
 
 export const PROGRAM_OP_LIMITS = {
-  /** Of what a program prints, unless the declaration says otherwise; and at most. */
+  /** The default and highest size of the output. */
   outputBytes: 1024 * 1024,
   mostOutputBytes: 16 * 1024 * 1024,
-  /** What an agent is shown of the complaints of a program that failed. */
+  /** The part of the error output that an agent is shown. */
   complaintCharacters: 2_000,
 }
 
-/** What takes a text for a program of its own. */
+/** Programs that run other programs. */
 const SHELLS =
   /^(?:sh|bash|zsh|dash|ash|ksh|csh|tcsh|fish|busybox|cmd|command|powershell|pwsh|env|sudo|doas|xargs|eval|nohup|nice|ionice|setsid|timeout|time|stdbuf|flock|watch|parallel|chroot|unshare|nsenter|script|strace)(?:\.exe|\.com)?$/i
 
-/** Variables that name code which a program loads or runs before its own; setting one runs any code. */
+/** Variables that make programs load other code. */
 const LOADERS =
   /^(?:LD_.*|DYLD_.*|NODE_OPTIONS|NODE_PATH|BASH_ENV|ENV|PYTHONSTARTUP|PYTHONPATH|PYTHONHOME|PERL5OPT|PERL5LIB|RUBYOPT|RUBYLIB|GIT_SSH_COMMAND|GIT_EXTERNAL_DIFF)$/i
 
@@ -40,7 +40,7 @@ const Argument = z.union(
   { error: 'must be a text, a list of texts, or { when: …, args: […] }' },
 )
 
-/** What a declaration of `op.program.run` says under `with`. */
+/** The settings of `op.program.run`, under `with` of a declaration. */
 export const ProgramSettings = z.strictObject({
   program: z
     .string()

@@ -3,7 +3,7 @@ import { basename } from 'node:path'
 import { AppError, type FileToAttach, isAttachmentId, toKeepable } from '../../contracts/index.ts'
 import type { CallContext, Paths, Services } from '../../core/catalogue/index.ts'
 import { escapeLine } from '../../core/kernel/index.ts'
-import { HEAD_BYTES, judgeContent, readUpTo } from './text.ts'
+import { detectContent, HEAD_BYTES, readUpTo } from './text.ts'
 import { errnoOf, Refusal, refusalOf } from './walls/refusal.ts'
 import type { WallWords } from './walls/requested-path.ts'
 import { createWalls, type Found, type Sandbox } from './walls/sandbox.ts'
@@ -118,7 +118,7 @@ async function openFile(sandbox: Sandbox, path: string, maxBytes: number): Promi
   const { dev, ino, size, mtimeNs, ctimeNs } = await handle.stat({ bigint: true })
   if (size > maxBytes) throw tooLarge(path, maxBytes)
   const name = toKeepable(basename(found.display))
-  const judged = judgeContent(await readUpTo(handle, HEAD_BYTES), name)
+  const judged = detectContent(await readUpTo(handle, HEAD_BYTES), name)
   const mediaType = judged.kind === 'text' ? 'text/plain' : judged.mimeType
   // Each reading begins at its start: what could not be sent is sent once more.
   const content = { [Symbol.asyncIterator]: () => piecesOf(handle, path) }

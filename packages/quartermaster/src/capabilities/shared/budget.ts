@@ -25,7 +25,7 @@ const MOST_FILES = 50_000
 const MOST_BYTES = 512 * 1024 * 1024
 const MOST_CHARACTERS = 100_000
 const MOST_MILLISECONDS = 15_000
-// The share of the call's time that may pass; the rest is for putting the answer together.
+// The share of the call's time for the search; the rest is for the answer.
 const SHARE = 0.8
 const TURN_MILLISECONDS = 10
 

@@ -2,13 +2,13 @@ import type { ContentBlock, ToolResult } from '../../contracts/index.ts'
 import { toolResult } from '../../core/catalogue/index.ts'
 import { type Redact, redactedJson } from '../../core/secrets/index.ts'
 
-/** A value as a result: as text, and as data. What is no object stands under `value`, because data is one everywhere. */
+/** A value as a result, as text and as data. Data has to be an object, so other values stand under `value`. */
 export function jsonResult(value: unknown, text = jsonText(value)): ToolResult {
   const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
   return toolResult({ content: [{ type: 'text', text }], structuredContent: isObject ? value : { value } })
 }
 
-/** A value that was read from JSON, with secrets masked, and its text. */
+/** A value from JSON and its text, with secrets masked. */
 export interface ReadJson {
   readonly json: unknown
   readonly text: string
@@ -23,16 +23,15 @@ export function readJson(written: string, redact: Redact): ReadJson {
   return { json, text: isMasked ? text : written.trim().replace(STRING_OR_SPACE, (_, string: string = '') => string) }
 }
 
-/** A value as a text. */
 function jsonText(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value)
 }
 
-/** One that may be another number when it was read: the ids of some servers are. */
+/** Numbers that JavaScript may round, such as long ids. */
 const LONG_NUMBER = /\d{16}|\d\.?\d*[eE][+-]?\d{3}/
 const STRING_OR_SPACE = /("[^"\\]*(?:\\.[^"\\]*)*")|\s+/g
 
-/** Bytes that are no text, as what they are. The address is for those that are neither picture nor sound. */
+/** Bytes as an image, a sound, or a resource with an address. */
 export function binaryBlock(bytes: Uint8Array, mimeType: string, uri: string): ContentBlock {
   const data = bufferOf(bytes).toString('base64')
   if (mimeType.startsWith('image/')) return { type: 'image', data, mimeType }
@@ -40,7 +39,7 @@ export function binaryBlock(bytes: Uint8Array, mimeType: string, uri: string): C
   return { type: 'resource', resource: { uri, mimeType, blob: data } }
 }
 
-/** Whether one of these secrets is in bytes that cannot be masked. */
+/** Whether bytes, which cannot be masked, hold a secret. */
 export function hasSecret(bytes: Uint8Array, secrets: readonly string[]): boolean {
   const buffer = bufferOf(bytes)
   return secrets.some(secret => secret !== '' && buffer.includes(secret))
@@ -50,12 +49,12 @@ function bufferOf({ buffer, byteOffset, byteLength }: Uint8Array): Buffer {
   return Buffer.from(buffer, byteOffset, byteLength)
 }
 
-/** The beginning of a text that is too long. No character is cut in halves. */
+/** The beginning of a long text, without splitting a surrogate pair. */
 export function beginningOf(text: string, most: number): string {
   return text.length > most ? `${text.slice(0, most).replace(/[\uD800-\uDBFF]$/, '')}…` : text
 }
 
-/** The end of one. */
+/** The end of a long text, without splitting a surrogate pair. */
 export function endOf(text: string, most: number): string {
   return text.length > most ? `…${text.slice(-most).replace(/^[\uDC00-\uDFFF]/, '')}` : text
 }

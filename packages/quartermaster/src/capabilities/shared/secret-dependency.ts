@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { AppError, Name } from '../../contracts/index.ts'
 import { type DependencyDefinition, defineDependency, type Secrets } from '../../core/catalogue/index.ts'
 
-/** A secret that a tool needs, as a dependency: while it is not there, the tool is disabled and says why. */
+/** A secret as a dependency: while it is missing, the tools that need it are disabled. */
 export function secretDependency(name: string, secrets: Secrets): DependencyDefinition {
   return defineDependency({
     name: dependencyName('secret', name),
@@ -19,11 +19,10 @@ export function secretDependency(name: string, secrets: Secrets): DependencyDefi
   })
 }
 
-/** What a person does about a secret that is not there. */
 const FIX_SECRET = (name: string): string =>
   `Add "${name}" to secrets.json in the data folder, then: quartermaster reload`
 
-/** A secret, or in a sentence why there is none. */
+/** A secret, or why there is none. */
 function foundSecret(secrets: Secrets, name: string): { readonly text: string } | { readonly reason: string } {
   const text = secrets.get(name)
   if (text !== undefined && text !== '') return { text }
@@ -32,7 +31,7 @@ function foundSecret(secrets: Secrets, name: string): { readonly text: string } 
   return { reason: text === '' ? `The secret "${name}" is empty.` : `There is no secret named "${name}".` }
 }
 
-/** A secret at the moment it is used. Its absence is told as what it is: the dependency is down. */
+/** Reads a secret for a call. A missing one is a dependency that is down. */
 export function neededSecret(secrets: Secrets, name: string): string {
   const found = foundSecret(secrets, name)
   if ('text' in found) return found.text
@@ -40,10 +39,10 @@ export function neededSecret(secrets: Secrets, name: string): string {
   throw new AppError('DEPENDENCY_UNAVAILABLE', message, { details: { dependency: dependencyName('secret', name) } })
 }
 
-/** What is shown of a name that no dependency can have; its end says most. */
+/** The shown part of a name that no dependency can have. */
 const SHOWN = 40
 
-/** What a dependency on something of this name is called. Two things are never called the same. */
+/** The name of a dependency, different for different programs and secrets. */
 export function dependencyName(kind: 'program' | 'secret', name: string): string {
   const plain = `${kind}-${name}`
   if (Name.safeParse(plain).success) return plain

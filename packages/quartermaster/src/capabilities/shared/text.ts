@@ -5,17 +5,16 @@ import { z } from 'zod'
 
 export type Encoding = 'utf-8' | 'utf-16le' | 'utf-16be'
 
-/** What a file holds, judged by its first bytes. */
 export type Content = { kind: 'text'; encoding: Encoding } | { kind: 'image' | 'binary'; mimeType: string }
 
-/** Enough for every signature and to see whether text is meant. */
+/** Enough for every signature, and to recognise text. */
 export const HEAD_BYTES = 8192
 
-/** Bytes turned out not to be text after all. */
+/** Thrown for bytes that turn out not to be text. */
 export class NotText extends Error {}
 
-/** Judges a file by its first bytes. Text is UTF-8, or UTF-16 that says so; all else is binary. */
-export function judgeContent(head: Uint8Array, name: string): Content {
+/** The content of a file, by its first bytes. Text is UTF-8, or UTF-16 with a byte order mark; all else is binary. */
+export function detectContent(head: Uint8Array, name: string): Content {
   const signature = SIGNATURES.find(({ parts }) => parts.every(([at, bytes]) => startsWith(head, bytes, at)))
   if (signature)
     return { kind: signature.mimeType.startsWith('image/') ? 'image' : 'binary', mimeType: signature.mimeType }
@@ -23,12 +22,12 @@ export function judgeContent(head: Uint8Array, name: string): Content {
   return encoding ? { kind: 'text', encoding } : { kind: 'binary', mimeType: mimeTypeOf(name) }
 }
 
-/** All of a file's bytes as text; throws `NotText`. */
+/** Decodes a whole file; throws `NotText`. */
 export function decodeText(bytes: Uint8Array, encoding: Encoding): string {
   return decodeWith(new TextDecoder(encoding, { fatal: true }), bytes, false)
 }
 
-/** One piece of a text; throws `NotText`. A character that is cut at the end waits for the next piece. */
+/** Decodes a piece of a text; throws `NotText`. An incomplete character at the end waits for the next piece. */
 export function decodeWith(decoder: TextDecoder, bytes: Uint8Array, more: boolean): string {
   try {
     return decoder.decode(bytes, { stream: more })
@@ -37,7 +36,7 @@ export function decodeWith(decoder: TextDecoder, bytes: Uint8Array, more: boolea
   }
 }
 
-/** What a file of this name usually is, for bytes that nothing else tells apart. */
+/** The media type by the extension, for bytes without a known signature. */
 export function mimeTypeOf(name: string): string {
   return BY_EXTENSION[extname(name).toLowerCase()] ?? 'application/octet-stream'
 }
@@ -108,7 +107,7 @@ export const DEFAULT_LINES = 2_000
 /** About 25,000 tokens, more than clients let a model see of one answer. */
 export const MAX_CHARACTERS = 100_000
 
-/** Which lines of a text are asked for. */
+/** Inputs of tools that read lines. */
 export const LINES_ASKED = {
   offset: z.number().int().min(1).optional().describe('The first line to read, counted from 1.'),
   limit: z
@@ -120,7 +119,7 @@ export const LINES_ASKED = {
     .describe(`The most lines to read; ${DEFAULT_LINES} when left out.`),
 }
 
-/** Where to go on reading. */
+/** Outputs of tools that read lines. */
 export const LINES_LEFT = {
   more: z.boolean().describe('Whether there is more behind what was read.'),
   nextOffset: z.number().int().optional().describe('The offset that goes on from here.'),
@@ -136,12 +135,12 @@ export function sizeText(bytes: number): string {
   return `${(bytes / 1024 ** power).toFixed(1)} ${UNITS[power - 1]} (${bytes} bytes)`
 }
 
-// Some file systems (HFS+, folders of ext4 that ignore case) pass over characters that are not seen.
+// Some file systems (HFS+, folders of ext4 that ignore case) ignore invisible characters.
 const UNSEEN = /\p{Default_Ignorable_Code_Point}/gu
 
 /**
- * What a name or path has in common with all its spellings that some file system takes for the same: of either case,
- * composed or decomposed, with ligatures and long s. For comparing what does not exist yet and has nothing but a name.
+ * A form that is equal for all spellings of a name that some file system takes for the same: case, composed or decomposed letters,
+ * ligatures, long s. For comparing names of files that may not exist.
  */
 export function fold(text: string): string {
   return text.normalize('NFD').replace(UNSEEN, '').toUpperCase().toLowerCase().normalize('NFC')

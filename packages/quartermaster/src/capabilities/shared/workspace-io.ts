@@ -11,7 +11,7 @@ import type { CallContext } from '../../core/catalogue/index.ts'
 import { escapeLine } from '../../core/kernel/index.ts'
 import { showHidden } from '../../core/upstreams/index.ts'
 
-/** A message in words: who says it, and behind a mark on every line what they say. */
+/** A message as text: its sender and ids, and its words, quoted line by line. */
 export function messageInWords(message: InboxMessage | HistoryMessage): string {
   const { activity_id, created_at, conversation_id, attachments, in_reply_to, task_id } = message
   const head = [
@@ -38,12 +38,12 @@ const SPEAKERS = {
   notice: 'A notice, from',
 } as const
 
-/** A name as a literal on one line: quotation marks in it do not end it. */
+/** A name as a literal on one line, with quotation marks escaped. */
 export function quotedLine(name: string): string {
   return escapeLine(JSON.stringify(name))
 }
 
-/** Text of another agent or person, with a mark before each line. */
+/** Text of another agent or person, with `>` before each line. */
 export function quoted(text: string): string {
   return showHidden(text)
     .split('\n')
@@ -63,7 +63,7 @@ export function limitInput({ usual, most }: { readonly usual: number; readonly m
 
 export const cursorInput = z.string().max(512).optional().describe('Where the page before ended: its `next_cursor`.')
 
-/** What is meant by a limit: above the cap it is the cap, and `said` tells so; below 1 it means nothing. */
+/** Caps a limit; `said` is a note when it was lowered. Throws below 1. */
 export function pageLimit(
   wanted: number | undefined,
   { usual, most }: { readonly usual: number; readonly most: number },
@@ -80,7 +80,7 @@ interface Cap {
   readonly why: string
 }
 
-/** What is meant by a number that has a cap: above it the cap, and `said` tells so; below 1 it means nothing. */
+/** Caps a number; `said` is a note when it was lowered. Throws below 1. */
 export function capped(wanted: number, { name, most, why }: Cap): { value: number; said: string | undefined } {
   if (!(wanted >= 1)) throw new AppError('INPUT_INVALID', `"${name}" must be at least 1, not ${wanted}.`)
   if (wanted <= most) return { value: wanted, said: undefined }

@@ -1,11 +1,10 @@
 import { type Problem } from '../../contracts/index.ts'
 import { type Generation, type Knowledge } from '../catalogue/index.ts'
 import { type Clock, didYouMean, inTurns, type Steps } from '../kernel/index.ts'
-import { grouped, toolPath } from './entry.ts'
+import { type Directions, grouped, isDirections, toolPath } from './entry.ts'
 import { includesIn, withIncludes } from './includes.ts'
 import { libraryOf } from './library.ts'
 import { type LocalLink, type ParsedPage } from './markdown.ts'
-import { type Directions, isDirections } from './skill.ts'
 
 /** The facts that a check has to ask for. */
 export interface CheckParts {

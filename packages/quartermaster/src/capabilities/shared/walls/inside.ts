@@ -2,7 +2,7 @@ import { readdir, realpath } from 'node:fs/promises'
 import { basename, dirname, sep } from 'node:path'
 import { closest } from '../../../core/kernel/index.ts'
 import { kindOfStat, Moved, type Pinned, type Walker } from './pinned.ts'
-import { type DataFolder, settle } from './protected-files.ts'
+import { type DataFolder, resolveReal } from './protected-files.ts'
 import { errnoOf, Refusal } from './refusal.ts'
 import {
   type Addressing,
@@ -16,21 +16,20 @@ import {
   type WallWords,
 } from './requested-path.ts'
 
-// A path that is replaced again and again is an attack; an honest rename is over by the second look.
+// An honest rename is over by the second attempt; more replacements are an attack.
 const ATTEMPTS = 3
 
-/** Gets to things inside the roots, and to nothing else. */
+/** Reaches things inside the roots, and nothing else. */
 export interface Inside {
-  /** The real thing behind a path, links followed as far as they stay inside. Throws `ENOENT` when there is none. */
+  /** The thing at a path, following links that stay inside. Throws `ENOENT` when there is none. */
   reach(path: string, options: ReachOptions): Promise<Pinned>
-  /** Throws the refusal of a path that leads outside or into the data folder, whether anything is there or not. */
+  /** Throws a refusal for a path that leads outside or into the data folder, whether anything is there or not. */
   refuseOutside(path: string, options: ReachOptions): Promise<void>
-  /** What stands under a name in a folder; `undefined` for the data folder. Throws `Moved` for a link. */
+  /** An entry of a folder; `undefined` for the data folder. Throws `Moved` for a link. */
   child(folder: Pinned, name: string): Promise<Pinned | undefined>
 }
 
 interface ReachOptions {
-  /** What a refusal calls it. */
   requested: string
   /** The root it should be in; it may turn out to be in another. */
   root: Root
@@ -52,7 +51,7 @@ export function createInside({ roots, walker, dataFolder, addressing }: InsideDe
     throw new Moved()
   }
 
-  /** A real path has no links in it, so one that is met on the way was put there since. */
+  /** A real path has no links, so a link on the way was put there since. */
   async function walk(real: string, { requested, root }: ReachOptions): Promise<Pinned> {
     const around = await roots.around(real, root)
     if (!around) throw outside(requested, addressing)
@@ -67,7 +66,7 @@ export function createInside({ roots, walker, dataFolder, addressing }: InsideDe
   }
 
   async function refuseOutside(path: string, options: ReachOptions): Promise<void> {
-    const real = await settle(path)
+    const real = await resolveReal(path)
     if (await dataFolder.claims(real)) throw outside(options.requested, addressing)
     const reached = await walk(real, options).catch(unlessRefusal)
     await reached?.release()
@@ -82,7 +81,7 @@ export function createInside({ roots, walker, dataFolder, addressing }: InsideDe
           return await walk(await realpath(path), options)
         } catch (error) {
           if (error instanceof Moved && attempt < ATTEMPTS) continue
-          // What the file system says of a place outside (missing, closed, a circle) would tell what is there.
+          // The error of the file system would tell what is outside.
           if (errnoOf(error) !== undefined) await refuseOutside(path, options)
           throw error
         }
@@ -109,20 +108,20 @@ interface OpenRoot {
   readonly real: string
 }
 
-/** The agent's folders, each looked at once per call and only when it is needed. */
+/** The agent's folders, each opened once per call when it is needed. */
 export interface Roots {
-  /** It stays open until the call ends. Throws a `Refusal` that says what is wrong with it. */
+  /** Opens a root until the call ends. Throws a `Refusal` that says what is wrong with it. */
   open(root: Root): Promise<OpenRoot>
-  /** The root that a real path lies in; this one is tried first. */
+  /** The root around a real path; `first` is tried first. */
   around(real: string, first: Root): Promise<OpenRoot | undefined>
-  /** Tells the candidates whose root can be used. Throws what is wrong with the first one's when there is none. */
+  /** The candidates whose root can be used. Throws the problem of the first one when there is none. */
   usable(candidates: readonly Candidate[]): Promise<Usable>
 }
 
 interface Usable {
   /** At least one, the best first. */
   readonly candidates: readonly Candidate[]
-  /** What is wrong with the roots of the others, in their order. */
+  /** The problems of the other roots. */
   readonly problems: readonly Refusal[]
 }
 
@@ -166,7 +165,7 @@ export function createRoots({ roots, walker, dataFolder, words }: RootsDeps): Ro
 }
 
 interface PinDeps extends Pick<RootsDeps, 'walker' | 'dataFolder'> {
-  /** What a person has to do about the setting. */
+  /** What a person has to correct. */
   correct: string
 }
 
@@ -176,12 +175,11 @@ async function pinRoot(root: Root, { walker, dataFolder, correct }: PinDeps): Pr
     if (kindOfStat(pinned.stat) !== 'folder')
       throw new Refusal(`"${root.label}" is not a folder. A person has to ${correct}`)
     if (await dataFolder.holds(pinned)) throw closed(root, correct)
-    // A root reached by a link is released like anything else, while other paths still use it.
+    // A root must stay open while other paths use it.
     return { pinned: { ...pinned, release: async () => {} }, real: await realpath(root.path) }
   } catch (error) {
     const code = errnoOf(error) ?? ''
-    // To make a folder there would not help.
-    if (code === 'ENOENT' && (await dataFolder.claims(await settle(root.path)))) throw closed(root, correct)
+    if (code === 'ENOENT' && (await dataFolder.claims(await resolveReal(root.path)))) throw closed(root, correct)
     const wrong = WRONG[code]
     throw wrong === undefined ? error : new Refusal(wrong(root.label, correct))
   }
@@ -202,7 +200,7 @@ const WRONG: Readonly<Record<string, (label: string, correct: string) => string>
   ENOTDIR: (label, correct) => `"${label}" is not a folder. A person has to ${correct}`,
 }
 
-/** One root that cannot be used does not close the others. */
+// A root that cannot be used does not close the others.
 function unlessRefused(error: unknown): undefined {
   if (!(error instanceof Refusal)) throw error
 }
@@ -218,13 +216,13 @@ const MOST_NAMES = 5_000
 interface MissingDeps {
   requested: string
   candidates: readonly Candidate[]
-  /** What is wrong with folders that it could have been in. */
+  /** The problems of folders that it could have been in. */
   problems: readonly Refusal[]
   inside: Inside
   addressing: Addressing
 }
 
-/** The refusal for a path that leads to nothing: says what is near, or where to look, and what could not be looked at. */
+/** The refusal for a missing path: suggests a near one, or where to look, and names roots that could not be used. */
 export async function missing(deps: MissingDeps): Promise<Refusal> {
   const { requested, problems, addressing } = deps
   const near = await nearestOf(deps)
@@ -243,7 +241,7 @@ async function nearestOf({ candidates, inside }: MissingDeps): Promise<string | 
   return undefined
 }
 
-/** The existing name nearest to the first one on the way that does not exist. */
+/** The existing name nearest to the first missing one of a path. */
 async function nearest(candidate: Candidate, inside: Inside): Promise<string | undefined> {
   if (candidate.path === candidate.root.path) return undefined
   const parent = { ...candidate, path: dirname(candidate.path), display: parentDisplay(candidate.display) }

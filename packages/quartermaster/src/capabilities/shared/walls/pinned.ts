@@ -3,31 +3,30 @@ import type { FileHandle } from 'node:fs/promises'
 
 export type Kind = 'file' | 'folder' | 'link' | 'other'
 
-/** A file or folder that was reached step by step, and that stays the one it was, whatever its path means by now. */
+/** A file or folder that was reached step by step and stays the same one, wherever its path leads by now. */
 export interface Pinned {
   readonly stat: BigIntStats
-  /** What the file system calls this very thing, or the thing of this name in it. */
+  /** A path to this very thing, or to the name in it. */
   at(name?: string): string
   release(): Promise<void>
 }
 
-/** How one gets from a root to what is in it without ever following a link. */
+/** Walks from a root without following links. */
 export interface Walker {
-  /** Pins a root itself; links on the way to it are its owner's business and followed. */
+  /** Pins a root. Links on the way to it are its owner's choice and followed. */
   root(path: string): Promise<Pinned>
-  /** Pins what stands under a name in a folder; a link is pinned as a link. */
+  /** Pins an entry of a folder; a link is pinned as a link. */
   step(folder: Pinned, name: string): Promise<Pinned>
   /** Opens the pinned thing, or throws `Moved`. */
   open(pinned: Pinned, flags: number): Promise<FileHandle>
-  /** Closes what `open` or `create` gave. */
   close(handle: FileHandle): Promise<void>
-  /** Makes a new file in a folder; throws `EEXIST` when the name is taken, by a link too. */
+  /** Creates a file in a folder; throws `EEXIST` when the name is taken, also by a link. */
   create(folder: Pinned, name: string, mode: number): Promise<FileHandle>
   /** Throws `Moved` when the name in use no longer leads to the pinned thing. */
   confirm(pinned: Pinned): Promise<void>
 }
 
-/** Something was put in another's place between the look at it and its use. */
+/** Thrown when something was replaced between its check and its use. */
 export class Moved extends Error {}
 
 export interface Identity {
@@ -35,7 +34,7 @@ export interface Identity {
   readonly ino: bigint
 }
 
-/** Whether two looks saw the same thing. Names lie (case, normalisation, links, mounts); device and inode do not. */
+/** Whether two things are the same by device and inode. Names mislead (case, normalisation, links, mounts). */
 export function isSame(one: Identity, other: Identity): boolean {
   return one.dev === other.dev && one.ino === other.ino
 }
@@ -46,7 +45,7 @@ export function kindOfStat(stat: Pick<BigIntStats, 'isFile' | 'isDirectory' | 'i
   return stat.isSymbolicLink() ? 'link' : 'other'
 }
 
-/** Knows every handle of one call, so that none outlives it, however the call ends. */
+/** The open handles of one call, all of which are closed when it ends. */
 export interface Keeper {
   keep(handle: FileHandle): FileHandle
   release(handle: FileHandle): Promise<void>
@@ -66,7 +65,7 @@ export function createKeeper(): Keeper {
     async releaseAll() {
       const handles = [...kept]
       kept.clear()
-      // What was written is synced before; an error of a mere close changes nothing.
+      // Written files were synced before, so an error on close loses nothing.
       await Promise.allSettled(handles.map(handle => handle.close()))
     },
   }

@@ -8,11 +8,11 @@ import { type ControlFiles, controlled } from './protected-files.ts'
 import { errnoOf, isMissing, Refusal } from './refusal.ts'
 import { type Addressing, type Candidate, outside } from './requested-path.ts'
 
-/** Where a file is to be written: a name in a pinned folder. */
+/** The target of a write: a name in a pinned folder. */
 export interface Place {
   readonly folder: Pinned
   readonly name: string
-  /** The file that is there now. */
+  /** The present file. */
   readonly existing: Pinned | undefined
   readonly display: string
 }
@@ -22,31 +22,31 @@ interface PlacerDeps {
   inside: Inside
   addressing: Addressing
   walker: Walker
-  /** What must not be written; absent when everything inside may be. */
+  /** Files that must not be written; absent when all may be. */
   controlFiles?: ControlFiles
-  /** How a person lets the agent write that after all. */
+  /** How a person can allow it. */
   unlock?: string | undefined
 }
 
-/** Finds the place that a requested path means; with `createFolders` the folders on the way are made. */
+/** Finds the place for a requested path; with `createFolders` missing folders are created. */
 export type Placer = (requested: string, options: { createFolders: boolean }) => Promise<Place>
 
 export function createPlacer(deps: PlacerDeps): Placer {
   return async (requested, { createFolders }) => {
-    const way = await bestWay(deps, requested)
-    const { candidate, newFolders, name } = way
+    const route = await bestRoute(deps, requested)
+    const { candidate, newFolders, name } = route
     if (candidate.path === candidate.root.path) throw isFolder(requested)
-    const start = await pinStart(deps, way, requested)
+    const start = await pinStart(deps, route, requested)
     if (await deps.controlFiles?.hold(start, [...newFolders, name])) throw controlled(requested, deps.unlock)
     if (newFolders.length > 0 && !createFolders) throw new Refusal(noFolder(requested, deps.addressing))
     const folder = await makeFolders(deps, { start, newFolders, requested })
-    return { folder, name, existing: await look(deps, { folder, way, requested }), display: candidate.display }
+    return { folder, name, existing: await presentFile(deps, { folder, route, requested }), display: candidate.display }
   }
 }
 
-/** The real path that would be written to, whether anything is there or not. Nothing is made. */
+/** The real path that would be written. Creates nothing. */
 export async function locate(deps: PlacerDeps, requested: string): Promise<string> {
-  const { folder, newFolders, name } = await bestWay(deps, requested)
+  const { folder, newFolders, name } = await bestRoute(deps, requested)
   return join(await realpath(folder), ...newFolders, name)
 }
 
@@ -58,20 +58,16 @@ function noFolder(requested: string, { words }: Addressing): string {
   return `The folder of "${requested}" does not exist. Set createFolders to make it, or look with ${words.look}.`
 }
 
-/** The folder on the way that is there already. */
-async function pinStart({ inside }: PlacerDeps, way: Way, requested: string): Promise<Pinned> {
-  const start = await inside.reach(way.folder, { requested, root: way.candidate.root })
+async function pinStart({ inside }: PlacerDeps, route: Route, requested: string): Promise<Pinned> {
+  const start = await inside.reach(route.folder, { requested, root: route.candidate.root })
   if (kindOfStat(start.stat) === 'folder') return start
   throw new Refusal(`"${requested}" goes through something that is not a folder.`)
 }
 
-interface MakeOptions {
-  start: Pinned
-  newFolders: readonly string[]
-  requested: string
-}
-
-async function makeFolders(deps: PlacerDeps, { start, newFolders, requested }: MakeOptions): Promise<Pinned> {
+async function makeFolders(
+  deps: PlacerDeps,
+  { start, newFolders, requested }: { start: Pinned; newFolders: readonly string[]; requested: string },
+): Promise<Pinned> {
   let folder = start
   for (const name of newFolders) {
     const made = await makeFolder(deps, folder, name)
@@ -89,18 +85,14 @@ async function makeFolder({ inside, walker }: PlacerDeps, folder: Pinned, name: 
   return inside.child(folder, name)
 }
 
-interface LookOptions {
-  folder: Pinned
-  way: Way
-  requested: string
-}
-
-/** The file that is in the place now. */
-async function look(deps: PlacerDeps, { folder, way, requested }: LookOptions): Promise<Pinned | undefined> {
-  const found = await deps.inside.child(folder, way.name).catch((error: unknown): 'nothing' => {
+async function presentFile(
+  deps: PlacerDeps,
+  { folder, route, requested }: { folder: Pinned; route: Route; requested: string },
+): Promise<Pinned | undefined> {
+  const found = await deps.inside.child(folder, route.name).catch((error: unknown): 'nothing' => {
     if (isMissing(error)) return 'nothing'
-    // What had no real path and is a link now was a dangling one all along.
-    if (error instanceof Moved && !way.exists) throw new Refusal(`"${requested}" is a link that leads nowhere.`)
+    // Without a real path before, it is a dangling link.
+    if (error instanceof Moved && !route.exists) throw new Refusal(`"${requested}" is a link that leads nowhere.`)
     throw error
   })
   if (found === 'nothing') return undefined
@@ -111,8 +103,8 @@ async function look(deps: PlacerDeps, { folder, way, requested }: LookOptions): 
   return found
 }
 
-/** How to get to a file that may not exist: from an existing folder over new ones to a name. */
-interface Way {
+/** The route to a file that may not exist: an existing folder, new folders, and a name. */
+interface Route {
   readonly candidate: Candidate
   readonly folder: string
   readonly newFolders: readonly string[]
@@ -121,22 +113,22 @@ interface Way {
 }
 
 /** The place of an existing file, else one in an existing folder, else the first. */
-async function bestWay({ roots, inside, addressing }: PlacerDeps, requested: string): Promise<Way> {
+async function bestRoute({ roots, inside, addressing }: PlacerDeps, requested: string): Promise<Route> {
   const wanted = addressing.candidates(requested)
   const { candidates, problems } = await roots.usable(wanted)
-  const ways: Way[] = []
+  const routes: Route[] = []
   for (const candidate of candidates) {
     await inside.refuseOutside(candidate.path, { requested, root: candidate.root })
-    const way = await wayTo(candidate)
-    if (way.exists) return way
-    ways.push(way)
+    const route = await routeTo(candidate)
+    if (route.exists) return route
+    routes.push(route)
   }
-  // A new file goes where its path says. When that folder cannot be used, another one would be a surprise.
+  // A new file is not created in another folder when its own cannot be used.
   if (problems[0] && candidates[0] !== wanted[0]) throw problems[0]
-  return (ways.find(way => way.newFolders.length === 0) ?? ways[0]) as Way
+  return (routes.find(route => route.newFolders.length === 0) ?? routes[0]) as Route
 }
 
-async function wayTo(candidate: Candidate): Promise<Way> {
+async function routeTo(candidate: Candidate): Promise<Route> {
   const real = await realpath(candidate.path).catch(unlessMissing)
   if (real !== undefined)
     return { candidate, folder: dirname(real), newFolders: [], name: basename(real), exists: true }
@@ -160,18 +152,15 @@ function unlessThere(error: unknown): void {
 interface AtomicWriteOptions {
   place: Place
   data: Uint8Array
-  /** Take the place of what is there; otherwise `EEXIST` when anything is. */
+  /** Whether to replace a present file; otherwise `EEXIST`. */
   replace: boolean
   walker: Walker
   signal: AbortSignal
-  /** A last look, right before the new content takes its place: what it throws leaves everything as it is. */
+  /** A last check right before the file is replaced: if it throws, nothing changes. */
   confirm?: () => Promise<void>
 }
 
-/**
- * Writes a file so that everyone sees the old content or the new one, never a part: a temporary file in the same folder
- * is written, synced and put under the name in one step.
- */
+/** Writes a temporary file, syncs it and renames it, so that readers see the old or the new content, never a part. */
 export async function writeAtomically({
   place,
   data,
@@ -181,10 +170,10 @@ export async function writeAtomically({
   confirm,
 }: AtomicWriteOptions): Promise<void> {
   const { folder, name, existing } = place
-  // A file that is closed to writing must not be replaced through its folder.
+  // A write-protected file must not be replaced through its folder.
   if (existing) await access(existing.at(), constants.W_OK)
   const temporary = `.quartermaster-${randomBytes(8).toString('hex')}.tmp`
-  // Until its mode is set, the new content of a private file is private too.
+  // Private until its mode is set, in case the file is private.
   const handle = await walker.create(folder, temporary, existing ? 0o600 : 0o666)
   try {
     await handle.writeFile(data)
@@ -197,7 +186,7 @@ export async function writeAtomically({
     if (replace) await rename(folder.at(temporary), folder.at(name))
     else await putNew({ place, temporary, walker })
   } finally {
-    // A leftover that cannot be removed does no harm: such names are never shown.
+    // A leftover does no harm: such names are never shown.
     await rm(folder.at(temporary), { force: true }).catch(() => {})
   }
   await syncFolder(folder, walker)

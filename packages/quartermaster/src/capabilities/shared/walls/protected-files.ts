@@ -8,19 +8,16 @@ import { type Identity, isSame, type Pinned } from './pinned.ts'
 import { ignoreMissing, isMissing, Refusal } from './refusal.ts'
 import { contains } from './requested-path.ts'
 
-// What stands here decides what agents may do and which code the gateway runs.
+// These decide what agents may do and which code the gateway runs.
 const CONTROL_NAMES = ['quartermaster.config.json', 'agents', 'capabilities', 'knowledge']
 
-/** The files that say what every agent may do. An agent that wrote them would give itself its permission. */
+/** The files that define permissions. An agent that wrote them would give itself permission. */
 export interface ControlFiles {
-  /** Whether what has these names from this folder on is one of them or lies in one; it need not exist. */
+  /** Whether the path of these names below a folder is or lies in a control file; it need not exist. */
   hold(folder: Pinned, names: readonly string[]): Promise<boolean>
 }
 
-/**
- * Knows the project's control files. It reads the file system each time, so that a folder created a moment ago is recognized as
- * well.
- */
+/** The project's control files. Reads the file system each time, so that a new folder is recognized. */
 export function createControlFiles({ projectDir, configFile }: Omit<Paths, 'dataDir'>): ControlFiles {
   const named = CONTROL_NAMES.map(name => join(projectDir, name))
   const controls = configFile === undefined ? named : [...named, configFile]
@@ -40,7 +37,7 @@ export function controlled(requested: string, unlock: string | undefined): Refus
   )
 }
 
-/** By name in the project folder, whether or not it is there: a file system may take any spelling for it. */
+/** By name in the project folder, in any spelling, whether or not it exists. */
 async function isNamed(projectDir: string, folder: Pinned, [name = '']: readonly string[]): Promise<boolean> {
   if (!CONTROL_NAMES.includes(fold(name))) return false
   const project = await identityOf(projectDir)
@@ -56,25 +53,25 @@ async function isPartOf(controls: readonly string[], folder: Pinned, names: read
   return file !== undefined && isControl(file)
 }
 
-/** By path, for what does not exist yet: a control file can be a link to nothing, and what is made there becomes it. */
+/** By path, for missing files: a control file can be a dangling link, whose target would become it. */
 async function isAwaited(controls: readonly string[], folder: Pinned, names: readonly string[]): Promise<boolean> {
   const place = fold(join(await realpath(folder.at()), ...names))
-  const awaited = await Promise.all(controls.map(control => settle(control)))
+  const awaited = await Promise.all(controls.map(control => resolveReal(control)))
   return awaited.some(control => contains(fold(control), place, process.platform))
 }
 
-/** The gateway's own folder: credentials, records. It is never inside, whatever it is called and wherever it lies. */
+/** The gateway's own folder with credentials and records. It is never inside, wherever it lies. */
 export interface DataFolder {
-  /** Whether this is the folder itself, under any name, link, mount or spelling, or one of its files by a hard link. */
+  /** Whether this is the folder itself, under any name, or one of its files by a hard link. */
   owns(stat: BigIntStats): Promise<boolean>
   /** Whether this folder is it or lies in it. */
   holds(folder: Pinned): Promise<boolean>
-  /** Whether something made at this real path would be it or lie in it; also while it does not exist yet. */
+  /** Whether a file made at this real path would be in it, also while it does not exist. */
   claims(realPath: string): Promise<boolean>
 }
 
-/** Looks at the data folder as it is now. */
-export async function lookAtDataFolder(dataDir: string): Promise<DataFolder> {
+/** The data folder as it is now. */
+export async function readDataFolder(dataDir: string): Promise<DataFolder> {
   const identity = await identityOf(dataDir)
   const is = (other: Identity) => identity !== undefined && isSame(identity, other)
   // Once a call: folders of packages are full of hard links.
@@ -87,7 +84,7 @@ export async function lookAtDataFolder(dataDir: string): Promise<DataFolder> {
       for await (const ancestor of upwards(folder)) if (is(ancestor)) return true
       return false
     },
-    claims: async realPath => contains(fold(await settle(dataDir)), fold(realPath), process.platform),
+    claims: async realPath => contains(fold(await resolveReal(dataDir)), fold(realPath), process.platform),
   }
 }
 
@@ -111,7 +108,7 @@ async function identityOf(path: string): Promise<Identity | undefined> {
   }
 }
 
-/** The folder and every one above it, by asking the file system for "..", which no name can mislead. */
+/** The folder and those above it, by "..", which no name can mislead. */
 async function* upwards(folder: Pinned): AsyncGenerator<Identity> {
   let path = folder.at()
   let here: Identity = folder.stat
@@ -127,17 +124,17 @@ async function* upwards(folder: Pinned): AsyncGenerator<Identity> {
 // As many as Linux follows; more are a circle.
 const MOST_LINKS = 40
 
-/** The real path of something that may not exist: links are followed as far as they lead, also those to nothing. */
-export async function settle(path: string, links = MOST_LINKS): Promise<string> {
+/** The real path of a file that may not exist, following links, also dangling ones. */
+export async function resolveReal(path: string, links = MOST_LINKS): Promise<string> {
   const real = await realpath(path).catch(untold)
   if (real !== undefined) return real
   if (dirname(path) === path) return path
-  const folder = await settle(dirname(path), links)
+  const folder = await resolveReal(dirname(path), links)
   const here = join(folder, basename(path))
   const target = await readlink(here).catch(untold)
   if (target === undefined || links === 0) return here
-  // Not normalised: a ".." behind a link means the folder above the link's target.
-  return settle(isAbsolute(target) ? target : `${folder}${sep}${target}`, links - 1)
+  // Not normalised: ".." behind a link means the folder above its target.
+  return resolveReal(isAbsolute(target) ? target : `${folder}${sep}${target}`, links - 1)
 }
 
 /** Whether it is missing, closed or a circle makes no difference to where it would be. */

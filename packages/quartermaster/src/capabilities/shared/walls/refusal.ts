@@ -2,10 +2,10 @@ import { AppError, type ToolResult } from '../../../contracts/index.ts'
 import { toolFailure } from '../../../core/catalogue/index.ts'
 import { Moved } from './pinned.ts'
 
-/** "No", in words for the agent. It travels as an exception and always ends as a result with `isError`. */
+/** A refusal with a message for the agent. It becomes a result with `isError`. */
 export class Refusal extends Error {}
 
-/** Runs work whose refusals are results, and all of whose other errors are none of its own. */
+/** Runs work and turns its refusals into results. */
 export async function refusing(work: () => Promise<ToolResult>): Promise<ToolResult> {
   try {
     return await work()
@@ -15,10 +15,7 @@ export async function refusing(work: () => Promise<ToolResult>): Promise<ToolRes
   }
 }
 
-/**
- * Runs a handler and makes results of its refusals. Messages of the file system are never passed on: they name
- * absolute paths, which are none of the agent's business.
- */
+/** Runs a handler and turns its refusals into results. Messages of the file system are never passed on: they name absolute paths. */
 export async function answering(
   path: string,
   work: () => Promise<ToolResult>,
@@ -35,11 +32,11 @@ export async function answering(
   }
 }
 
-/** The refusal that an error amounts to; nothing when it says nothing that an agent could do about. */
+/** The refusal for an error that an agent can do something about. */
 export function refusalOf(path: string, error: unknown, { look }: { readonly look: string }): Refusal | undefined {
   if (error instanceof Refusal) return error
   if (error instanceof Moved) return new Refusal(`"${path}" was replaced while it was in use; try again.`)
-  const said = SAID[errnoOf(error) ?? '']
+  const said = MESSAGES[errnoOf(error) ?? '']
   return said && new Refusal(`"${path}" ${said(look)}`)
 }
 
@@ -55,14 +52,14 @@ export function isMissing(error: unknown): boolean {
   return code === 'ENOENT' || code === 'ENOTDIR'
 }
 
-/** Swallows that there is nothing of this name, and nothing else. */
+/** Ignores only the error that there is no such file. */
 export function ignoreMissing(error: unknown): undefined {
   if (!isMissing(error)) throw error
 }
 
 const closed = () => 'is closed to the account that the gateway runs under; its owner can change that.'
 
-const SAID: Readonly<Record<string, (look: string) => string>> = {
+const MESSAGES: Readonly<Record<string, (look: string) => string>> = {
   EACCES: closed,
   EPERM: closed,
   EBUSY: () => 'is in use by another program; try again later.',

@@ -4,17 +4,17 @@ import { Refusal } from './refusal.ts'
 
 type Platform = NodeJS.Platform
 
-/** One place that a requested path can mean: inside this root by its text; what stands there is not looked at yet. */
+/** A possible meaning of a requested path, inside a root by its text. The file system was not asked yet. */
 export interface Candidate {
   readonly root: Root
   readonly path: string
-  /** How the agent is shown it, and can ask for it again. */
+  /** The path for the agent, which it can request again. */
   readonly display: string
 }
 
-/** Turns what an agent writes into places inside its roots, by text alone. */
+/** Turns requested paths into places inside the roots, by text alone. */
 export interface Addressing {
-  /** At least one, the best first. Throws a `Refusal` for a path that can mean nothing inside. */
+  /** At least one, the best first. Throws a `Refusal` for a path that is outside. */
   candidates(requested: string): Candidate[]
   /** Whether this means all roots together: "." where there are several. */
   isEverything(requested: string): boolean
@@ -33,8 +33,8 @@ interface AddressingOptions {
 }
 
 /**
- * A relative path counts from the root where there is one, and begins with a root's name where there are several. What
- * is not found so is tried the other way round, because agents write `reports/a.md` and `a.md` for the same file.
+ * A relative path counts from the only root, or begins with the name of one of several. The other reading is tried second, because
+ * agents write `reports/a.md` and `a.md` for the same file.
  */
 export function createAddressing(options: AddressingOptions): Addressing {
   const { roots, projectDir, platform, words } = options
@@ -64,24 +64,23 @@ export function contains(outer: string, inner: string, platform: Platform): bool
   return way !== '..' && !way.startsWith(`..${api.sep}`) && !api.isAbsolute(way)
 }
 
-/** The refusal of everything that is not inside: it never tells whether anything is there. */
+/** The refusal of a path outside. It does not tell whether anything is there. */
 export function outside(requested: string, { folders, words }: Pick<Addressing, 'folders' | 'words'>): Refusal {
   return new Refusal(
     `"${requested}" is outside of the folders you may use: ${folders}. Give a path that ${words.look} shows.`,
   )
 }
 
-/** Whether a name belongs to a write that is under way, or that was cut off by a crash. */
+/** Whether a name is that of a temporary file, of a write in progress or one cut off by a crash. */
 export function isTemporaryName(name: string): boolean {
   return TEMPORARY.test(name)
 }
 
-/** Whether a name can be asked for here at all. */
 export function isUsableName(name: string): boolean {
   return !UNUSABLE.test(name)
 }
 
-// Control characters and halves of surrogate pairs: no honest name has them, and they break lines, logs and terminals.
+// Control characters and halves of surrogate pairs break lines, logs and terminals.
 const UNUSABLE = /[\p{Cc}\p{Cs}]/u
 const TEMPORARY = /^\.quartermaster-[0-9a-f]{16}\.tmp$/i
 
@@ -123,7 +122,7 @@ function placesOf({ requested, roots, projectDir, platform }: PlacesOptions): st
   const api = apiOf(platform)
   if (api.isAbsolute(requested)) return [api.resolve(requested)]
   const fromProject = api.resolve(projectDir, requested)
-  // A path that leaves one root must not be read as a path in another one, so it counts only where it stays inside.
+  // A path that leaves one root must not be read as a path in another.
   const fromRoots = roots.flatMap(root => {
     const place = api.resolve(root.path, requested)
     return contains(root.path, place, platform) ? [place] : []
@@ -144,35 +143,33 @@ function displayOf({ root, place, api, alone }: DisplayOptions): string {
   return joinDisplay(root.label, way)
 }
 
-/** Puts a shown folder and a way in it together. */
 export function joinDisplay(folder: string, way: string): string {
   if (way === '') return folder
   if (folder === '.') return way
   return folder.endsWith('/') ? `${folder}${way}` : `${folder}/${way}`
 }
 
-/** One folder an agent may use. */
+/** A folder that an agent may use. */
 export interface Root {
-  /** As its owner wrote it: the only name for it that an agent is shown. */
+  /** Its name for the agent, as the owner wrote it. */
   readonly label: string
   readonly path: string
 }
 
-/** What the walls around an agent's folders know of its configuration. */
 export interface WallsConfig {
   readonly roots: readonly Root[]
-  /** Where relative paths count from that are not found in a root; the project folder when absent. */
+  /** The base of relative paths that are in no root; the project folder when absent. */
   readonly base?: string
-  /** Whether the agent may write what decides about its own permission. */
+  /** Whether the agent may write control files. */
   readonly editProject: boolean
 }
 
-/** What differs in what the walls say, by the capability they stand in. */
+/** Words in messages that depend on the capability. */
 export interface WallWords {
-  /** The tool that shows what there is. */
+  /** The tool that lists files. */
   readonly look: string
   /** The setting that names the folders, in an agent's file. */
   readonly setting: string
-  /** How a person lets the agent write control files after all, as the end of a sentence; absent where that is impossible. */
+  /** How a person can allow writes of control files, as the end of a sentence; absent where that is impossible. */
   readonly unlock?: string
 }

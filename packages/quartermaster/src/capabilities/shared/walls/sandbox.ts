@@ -4,7 +4,7 @@ import type { Paths } from '../../../core/catalogue/index.ts'
 import { createInside, createRoots, type Inside, missing, type Roots } from './inside.ts'
 import { createKeeper, type Kind, kindOfStat, Moved, type Pinned, type Walker } from './pinned.ts'
 import { createPlacer, locate, type Placer } from './place.ts'
-import { createControlFiles, lookAtDataFolder } from './protected-files.ts'
+import { createControlFiles, readDataFolder } from './protected-files.ts'
 import { errnoOf, ignoreMissing, Refusal } from './refusal.ts'
 import {
   type Addressing,
@@ -16,47 +16,47 @@ import {
 } from './requested-path.ts'
 import { createHandleWalker, createPathWalker } from './walkers.ts'
 
-/** Something inside, and how the agent is shown it. */
+/** A thing inside, and its path for the agent. */
 export interface Found {
   readonly pinned: Pinned
   readonly kind: Kind
   readonly display: string
 }
 
-/** What the tools see of the file system during one call. */
+/** The file system of one call. */
 export interface Sandbox {
-  /** The thing a requested path means. Throws a `Refusal` when it is outside, or missing. */
+  /** The thing at a requested path. Throws a `Refusal` when it is outside or missing. */
   find(requested: string): Promise<Found>
-  /** The same, where it may well be missing. */
+  /** The same, or nothing when it is missing. */
   seek(requested: string): Promise<Found | undefined>
-  /** Every root that can be used, and what is wrong with the others. Throws a `Refusal` when there is none. */
+  /** All usable roots, and the problems of the others. Throws a `Refusal` when there is none. */
   everything(): Promise<{ found: Found[]; problems: string[] }>
   isEverything(requested: string): boolean
-  /** What stands under a name in a folder; `undefined` when it is gone, a link, or the data folder. */
+  /** An entry of a folder; `undefined` when it is gone, a link, or the data folder. */
   child(folder: Pinned, name: string): Promise<Pinned | undefined>
-  /** What a link in a folder leads to; `undefined` when that is nothing inside. */
+  /** The kind of a link's target; `undefined` when that is outside or missing. */
   behindLink(folder: Pinned, name: string): Promise<Kind | undefined>
   /** Opens a file for reading. */
   open(pinned: Pinned): Promise<FileHandle>
   /** Finds the place to write to. */
   readonly place: Placer
-  /** The real path of that place: one and the same for one file, however it is asked for. Makes nothing. */
+  /** The real path of that place, the same for every path to one file. Creates nothing. */
   locate(requested: string): Promise<string>
   readonly walker: Walker
 }
 
 /** The walls around an agent's folders. */
 export interface Walls {
-  /** Does work inside them; every handle is closed when it ends, however it ends. */
+  /** Runs work inside; every handle is closed when it ends. */
   enter<T>(config: WallsConfig, work: (sandbox: Sandbox) => Promise<T>): Promise<T>
 }
 
 interface WallsOptions {
   paths: Paths
   words: WallWords
-  /** Whether things may be asked for whose names have control characters. */
+  /** Whether names may have control characters. */
   anyNames?: boolean
-  /** How things are reached: by handles where the system can, else by paths that are checked again. */
+  /** By handles where the system can, else by paths that are checked again. */
   walk?: 'handles' | 'paths'
 }
 
@@ -69,7 +69,7 @@ export function createWalls({ paths, walk, words, anyNames }: WallsOptions): Wal
       const keeper = createKeeper()
       try {
         const walker = walking === 'handles' ? createHandleWalker(keeper) : createPathWalker(keeper)
-        const dataFolder = await lookAtDataFolder(paths.dataDir)
+        const dataFolder = await readDataFolder(paths.dataDir)
         const addressing = createAddressing({
           roots: config.roots,
           projectDir: config.base ?? paths.projectDir,
@@ -162,7 +162,7 @@ function displayOfRoot(addressing: Addressing, path: string): string {
   return (addressing.candidates(path)[0] as Candidate).display
 }
 
-/** For things met on the way: what is gone, was replaced, leads outside or in a circle is just not there. */
+/** On a walk, things that are gone, replaced, outside or in a circle are left out. */
 function ignoreUnusable(error: unknown): undefined {
   const harmless =
     error instanceof Moved || error instanceof Refusal || errnoOf(error) === 'ELOOP' || errnoOf(error) === 'EACCES'

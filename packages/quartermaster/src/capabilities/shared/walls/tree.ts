@@ -5,27 +5,27 @@ import { errnoOf } from './refusal.ts'
 import { isTemporaryName, isUsableName, joinDisplay } from './requested-path.ts'
 import type { Found, Sandbox } from './sandbox.ts'
 
-// More names than this in one folder are not sorted in memory; the rest of such a folder is left out and told.
+// A folder with more names is cut, because names are sorted in memory; the cut is reported.
 const MOST_NAMES = 100_000
 
-/** One thing met on a walk. */
+/** An entry of a walk. */
 export interface Met {
   readonly name: string
   readonly kind: Kind
-  /** The names that lead to it from where the walk began. */
+  /** The names that lead to it from the start of the walk. */
   readonly way: readonly string[]
   readonly display: string
-  /** The folder it stands in. */
+  /** Its folder. */
   readonly folder: Pinned
-  /** Itself, when it is a folder. */
+  /** Set for a folder. */
   readonly pinned?: Pinned
 }
 
-/** What walks could not show. */
+/** Counts of entries that walks had to leave out. */
 export interface Untold {
-  /** Names that cannot be asked for, links that lead to nothing inside, folders that are closed. */
+  /** Unusable names, links that lead outside, closed folders. */
   unusable: number
-  /** Folders with more names than are looked at. */
+  /** Folders that were cut. */
   overfull: number
 }
 
@@ -34,15 +34,15 @@ interface TreeOptions {
   start: Found
   /** How many levels below the start. */
   depth: number
-  /** Where an earlier walk stopped: what comes up to here is passed over. */
+  /** Where an earlier walk stopped: entries up to here are skipped. */
   after?: readonly string[] | undefined
-  /** Which folders are looked into; all when absent. */
+  /** Which folders are entered; all when absent. */
   enters?(name: string): boolean
   untold: Untold
   signal: AbortSignal
 }
 
-/** Walks a folder: each folder before what is in it, names in order, links not followed, the data folder not there. */
+/** Walks a folder: each folder before its entries, names in order, without following links and without the data folder. */
 export function walkTree(options: TreeOptions): AsyncGenerator<Met> {
   const { start, depth, after } = options
   return walkFolder(options, { folder: start.pinned, way: [], depth, after })
@@ -60,7 +60,7 @@ async function* walkFolder(options: TreeOptions, { folder, way, depth, after }: 
   for (const entry of await entriesOf(options, folder, way)) {
     options.signal.throwIfAborted()
     if (first !== undefined && entry.name < first) continue
-    const met = await meet(options, { entry, folder, way })
+    const met = await toMet(options, { entry, folder, way })
     if (!met) continue
     const resuming = entry.name === first
     if (!resuming) yield met
@@ -72,18 +72,15 @@ async function* walkFolder(options: TreeOptions, { folder, way, depth, after }: 
   }
 }
 
-interface Meeting {
-  entry: Dirent
-  folder: Pinned
-  way: readonly string[]
-}
-
-async function meet({ sandbox, start }: TreeOptions, { entry, folder, way }: Meeting): Promise<Met | undefined> {
+async function toMet(
+  { sandbox, start }: TreeOptions,
+  { entry, folder, way }: { entry: Dirent; folder: Pinned; way: readonly string[] },
+): Promise<Met | undefined> {
   const kind = kindOfStat(entry)
   const here = [...way, entry.name]
   const met = { name: entry.name, kind, way: here, display: joinDisplay(start.display, here.join('/')), folder }
   if (kind !== 'folder') return met
-  // Only the folder itself tells whether it is the data folder; its name does not.
+  // The name does not tell whether it is the data folder.
   const pinned = await sandbox.child(folder, entry.name)
   return pinned && kindOfStat(pinned.stat) === 'folder' ? { ...met, pinned } : undefined
 }
@@ -100,7 +97,7 @@ async function entriesOf({ sandbox, untold }: TreeOptions, folder: Pinned, way: 
       else if (!isTemporaryName(entry.name)) entries.push(entry)
     }
   } catch (error) {
-    // Where the walk was told to begin, a closed folder is the answer; further in it is only left out.
+    // A closed folder is an error at the start of the walk, and left out below it.
     if (way.length === 0 || errnoOf(error) !== 'EACCES') throw error
     untold.unusable++
     return []
