@@ -151,10 +151,7 @@ export interface Skill {
   measure(): SkillMeasure
 }
 
-interface SkillMeasure {
-  readonly sha256: string
-  readonly bytes: number
-}
+type SkillMeasure = { readonly sha256: string; readonly bytes: number }
 
 /** The limit of the format. */
 const MOST_DESCRIPTION = 1_024

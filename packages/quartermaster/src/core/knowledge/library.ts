@@ -144,17 +144,12 @@ export function toolState(tool: Tool, health: ToolHealth): DocState {
   return { state: 'active', reason: `${reason} A call waits for it.` }
 }
 
-interface CapabilityParts {
-  /** The tools that are offered. */
-  readonly tools: readonly Tool[]
-  /** Why other tools are not offered, one reason each. */
-  readonly withheld: readonly string[]
-  /** Why its tools are not known yet. */
-  readonly unseen: string | undefined
-}
-
-/** A capability is active as long as one of its tools works. */
-function capabilityState({ tools, withheld, unseen }: CapabilityParts, health: ToolHealth): DocState {
+/** A capability is active as long as one of its tools works. `withheld` and `unseen` say why other tools are not offered. */
+function capabilityState(
+  parts: { readonly tools: readonly Tool[]; readonly withheld: readonly string[]; readonly unseen: string | undefined },
+  health: ToolHealth,
+): DocState {
+  const { tools, withheld, unseen } = parts
   const disabled = tools.filter(tool => !health.availability(tool).active)
   const missing = new Map(disabled.flatMap(tool => health.missing(tool)).map(one => [one.dependency, one]))
   const all = tools.length + withheld.length

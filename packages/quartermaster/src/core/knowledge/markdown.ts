@@ -1,8 +1,6 @@
 import { fromMarkdown } from 'mdast-util-from-markdown'
 
-// Loaded on demand: the parser takes longer to load than most commands take to start.
-
-/** What a check needs to know about a text in Markdown. */
+/** The facts about a Markdown text that a check needs. Loaded on demand: loading the parser takes longer than most commands. */
 export interface ParsedPage {
   readonly links: readonly LocalLink[]
   /** Whether `#…` leads to a heading, as GitHub has it, or to an element of HTML with a name. */

@@ -89,11 +89,8 @@ export const MOST_PAGE_CHARACTERS = 40_000
 /** For people. Few pages are longer. */
 const MOST_WHOLE_CHARACTERS = 1_000_000
 
-interface PageText {
-  readonly text: string
-  /** Absent at the end of the text. */
-  readonly nextOffset?: number
-}
+/** `nextOffset` is absent at the end of the text. */
+type PageText = { readonly text: string; readonly nextOffset?: number }
 
 const BETWEEN = '\n---\n\n'
 
