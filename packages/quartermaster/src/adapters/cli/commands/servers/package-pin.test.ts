@@ -15,7 +15,6 @@ describe('a command that runs a package', () => {
     ['npx -y server@latest --port 1', '-y server@2.0.0 --port 1'],
     ['npx --package=pkg --package=other serve', '--package=pkg@2.0.0 --package=other@2.0.0 serve'],
     ['cmd /c npx -y server', '/c npx -y server@2.0.0'],
-    ['npm exec -y server -- --port 1', 'exec -y server@2.0.0 -- --port 1'],
     ['npx -y dotenv-cli -e .env -- npx -y server', '-y dotenv-cli@2.0.0 -e .env -- npx -y server@2.0.0'],
   ])('gets the version where the package stands: %s', async (line, pinned) => {
     const { entry } = await pinEntry(entryOf(line), { pin: true, host })
@@ -72,7 +71,6 @@ describe('a command that runs a package', () => {
   })
 
   it.each([
-    ['npx', 'docker run --entrypoint npx node:20 -y a'],
     ['uvx', 'powershell -Command "C:\\bin\\uvx.exe a"'],
     ['npx', 'sh -c "$(command -v npx) -y a"'],
   ])('is told of where it cannot be read what %s runs: %s', async (program, line) => {
