@@ -39,7 +39,7 @@ describe('names of upstreams and their tools that are taken', () => {
     expect((await desk.run('doctor')).stdout).toContain('Upstream "a" is up; it offers 1 tool.')
     const { doctor, problems } = await troubles(desk)
     const taken =
-      'The tool name "note" is taken by upstream:b (upstreams); it has it now, and keeps it for as long as it offers it.'
+      'The tool name "note" is taken by upstream:b (upstreams); it has the name now, and keeps it while it offers it.'
     expect(doctor).toEqual([taken])
     expect(problems).toContainEqual(
       expect.objectContaining({ where: 'upstream:a', subject: 'tool:note', message: taken }),

@@ -7,7 +7,7 @@ import {
   suggestTool,
   type View,
 } from '../../core/agents/index.ts'
-import { notOffered } from '../../core/catalogue/index.ts'
+import { toolDisabled } from '../../core/catalogue/index.ts'
 
 /** What one MCP server offers: all that an agent is shown, or the tools of one capability. */
 export interface AgentTools {
@@ -33,7 +33,7 @@ export function findTool({ session, capability }: AgentTools, name: string): Gra
 export function toolNotFound(agentTools: AgentTools, name: string): AppError {
   const { session, capability } = agentTools
   const why = own(session.withheld(name), capability)?.reason
-  if (why !== undefined) return notOffered(name, why)
+  if (why !== undefined) return toolDisabled(name, why)
   const { tools, unavailable } = session.view()
   const granted = capability === undefined ? [...tools, ...unavailable.map(({ grant }) => grant)] : []
   const names = [...granted, ...listTools(agentTools)].map(({ tool }) => tool.name)

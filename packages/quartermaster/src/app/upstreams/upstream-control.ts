@@ -15,7 +15,7 @@ import {
   type UpstreamStatus,
 } from '../../contracts/index.ts'
 import type { Agents } from '../../core/agents/index.ts'
-import { clashWith, type Generation } from '../../core/catalogue/index.ts'
+import { findNameClash, type Generation } from '../../core/catalogue/index.ts'
 import { type Clock, upstreamUnit, whichThereAre } from '../../core/kernel/index.ts'
 import { isLocked } from '../project/lazy-store.ts'
 import type { Project } from '../project/project.ts'
@@ -101,7 +101,7 @@ export function createUpstreamControl(deps: UpstreamControlDeps): UpstreamContro
     // Without a known name there is no clash.
     if ((kind !== 'tool' && kind !== 'prompt') || name === undefined) return item
     const unit = upstreamUnit(upstream)
-    const clash = clashWith(deps.generation(), { source: 'upstreams', unit, kind, name, ownName })
+    const clash = findNameClash(deps.generation(), { source: 'upstreams', unit, kind, name, ownName })
     if (clash) return { ...item, clash: clashText(clash) }
     // A changed definition keeps its name, whatever is decided.
     const leavesIt = state === 'warned' || state === 'offered'

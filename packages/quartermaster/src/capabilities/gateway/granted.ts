@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { AppError, TOLD_TOOLS } from '../../contracts/index.ts'
 import { type GatewayConfig, type Grant, suggestTool } from '../../core/agents/index.ts'
-import { notOffered, type Tool } from '../../core/catalogue/index.ts'
+import { type Tool, toolDisabled } from '../../core/catalogue/index.ts'
 import { toolState } from '../../core/knowledge/index.ts'
 
 /** A tool's name, as an agent gives it. Whether it is one is answered in words, so any short text will do. */
@@ -22,7 +22,7 @@ export function grantsNamed({ grants, withheld, isOffered }: GatewayConfig, name
   const found = names.map(name => grants.get(name) ?? name)
   const unknown = found.filter(one => typeof one === 'string')
   const held = withheld.find(entry => entry.reason !== undefined && unknown.includes(entry.calledAs ?? entry.tool))
-  if (held?.reason !== undefined) throw notOffered(held.calledAs ?? held.tool, held.reason)
+  if (held?.reason !== undefined) throw toolDisabled(held.calledAs ?? held.tool, held.reason)
   if (unknown.length > 0) {
     const suggest = (name: string, i: number) =>
       i < MOST_SUGGESTED ? suggestTool(name, { names: grants.keys(), isOffered }) : ''

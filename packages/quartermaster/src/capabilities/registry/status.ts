@@ -162,7 +162,7 @@ function problemsOf({ kind, name }: Address, generation: Generation, problems: r
   const all = { tool: generation.tools, dependency: generation.dependencies, capability: generation.capabilities }
   const parts = [all[kind].get(name), ...(capability?.tools ?? [])]
   const files = new Set(parts.flatMap(part => part?.unit ?? []))
-  const wrong = (capability?.leftOut ?? []).filter(({ isWrong }) => isWrong)
+  const wrong = (capability?.hidden ?? []).filter(({ isWrong }) => isWrong)
   const isOwn = ({ subject }: Problem) => subject === `${kind}:${name}`
   const isBeside = (problem: Problem) => isIn(problem, files) || wrong.some(one => isAboutName(problem, one.name))
   return [...problems.filter(isOwn), ...problems.filter(problem => !isOwn(problem) && isBeside(problem))]
@@ -204,7 +204,7 @@ interface Withheld {
 
 /** All of them, in order of definition. */
 function withheldIn({ capabilities }: Generation): Withheld[] {
-  return [...capabilities.values()].flatMap(({ key, leftOut }) =>
-    leftOut.map(({ name, calledAs = name, reason }) => ({ name: calledAs, ownName: name, capability: key, reason })),
+  return [...capabilities.values()].flatMap(({ key, hidden }) =>
+    hidden.map(({ name, calledAs = name, reason }) => ({ name: calledAs, ownName: name, capability: key, reason })),
   )
 }

@@ -6,7 +6,7 @@ import {
   type RunCallbacks,
   type Settings,
 } from '../../contracts/index.ts'
-import { allowableForGood, type Catalogue, type Generation } from '../catalogue/index.ts'
+import { allowableAlways, type Catalogue, type Generation } from '../catalogue/index.ts'
 import { type Health } from '../health/index.ts'
 import { type Digest } from '../kernel/index.ts'
 import { agentReader, type Docs, type Reader } from '../knowledge/index.ts'
@@ -144,7 +144,7 @@ export function createAgentSession(
       const { resolution, generation, gateway, companions: beside } = resolved()
       const version = health.version()
       if (rendered?.resolution !== resolution || rendered.health !== version) {
-        const allowed = allowableForGood(options.agent()?.consent?.allow ?? [], catalogue.current().consentOperations)
+        const allowed = allowableAlways(options.agent()?.consent?.allow ?? [], catalogue.current().consentOperations)
         rendered = {
           resolution,
           health: version,

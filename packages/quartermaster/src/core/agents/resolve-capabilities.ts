@@ -8,13 +8,13 @@ import {
   type ResolverContext,
 } from '../../contracts/index.ts'
 import {
-  absentTools,
   type CatalogueCapability,
   type Generation,
-  isEarlier,
+  hadNameFirst,
   type Prompt,
   type ResolvedCapability,
   type Resource,
+  removedTools,
   type Tool,
   type Validated,
   type WithheldTool,
@@ -55,7 +55,7 @@ function takeAddresses(grants: readonly ResourceGrant[]): Pick<Resolution, 'reso
   const resources = new Map<string, ResourceGrant>()
   for (const grant of grants) {
     const first = resources.get(grant.resource.key)
-    if (!first || isEarlier(holderOf(grant), holderOf(first))) resources.set(grant.resource.key, grant)
+    if (!first || hadNameFirst(holderOf(grant), holderOf(first))) resources.set(grant.resource.key, grant)
   }
   const shadowed = new Map<string, ShadowedResources & { readonly keys: string[] }>()
   for (const { capability, resource } of grants) {
@@ -389,9 +389,9 @@ interface CheckedList {
 
 /** `tools` is ours: omitted means all, `[]` none; no wildcards, no doubles, no unknown names. */
 function checkAllowlist(tools: readonly string[] | undefined, capability: CatalogueCapability): CheckedList {
-  const known = [...capability.descriptors, ...capability.leftOut].map(({ name }) => name)
+  const known = [...capability.descriptors, ...capability.hidden].map(({ name }) => name)
   // A server that drops a tool, or an owner who leaves one out, must not take all other tools from an agent that names it.
-  const isKnown = new Set([...known, ...absentTools(capability).map(({ name }) => name)])
+  const isKnown = new Set([...known, ...removedTools(capability).map(({ name }) => name)])
   const seen = new Set<string>()
   const unknown = new Map<string, string>()
   const issues = (tools ?? []).flatMap((name, index) => {
@@ -413,11 +413,11 @@ function checkAllowlist(tools: readonly string[] | undefined, capability: Catalo
 
 /** Divides what was asked for, which was checked, into what is offered and what is not. */
 function readAllowlist(tools: readonly string[] | undefined, capability: CatalogueCapability): Allowlist {
-  const { descriptors, leftOut, unseen } = capability
-  const absent = absentTools(capability)
+  const { descriptors, hidden, unseen } = capability
+  const absent = removedTools(capability)
   const offered = new Set(descriptors.map(({ name }) => name))
   // Of what is gone or left out only those hear who ask for it.
-  const held = new Map([...(tools ? absent : []), ...leftOut].map(tool => [tool.name, tool]))
+  const held = new Map([...(tools ? absent : []), ...hidden].map(tool => [tool.name, tool]))
   const names = tools ?? [...offered, ...held.keys(), ...(unseen === undefined ? [] : ['*'])]
   return {
     names,

@@ -7,7 +7,7 @@ import {
   type ViewedTool,
   type ViewKind,
 } from '../../contracts/index.ts'
-import { absentTools, type Generation, isDeprecated, LOST_NAME, type Tool, titleFrom } from '../catalogue/index.ts'
+import { type Generation, isDeprecated, NAME_TAKEN, removedTools, type Tool, titleFrom } from '../catalogue/index.ts'
 import { type Health, missingInWords } from '../health/index.ts'
 import { commandUsage, type Digest, fieldsOf, line } from '../kernel/index.ts'
 import { type Skill } from '../knowledge/index.ts'
@@ -285,7 +285,7 @@ export function withheldTool(tool: string, parts: WithheldParts): ResolutionEntr
   const owner = generation.owners.get(`tool:${tool}`)?.unit
   const isOwners = ({ capability }: ResolutionEntry) => generation.capabilities.get(capability)?.unit === owner
   const owned = owner === undefined ? undefined : known.find(isOwners)
-  const held = owned ?? known.find(({ reason }) => reason !== LOST_NAME) ?? known[0]
+  const held = owned ?? known.find(({ reason }) => reason !== NAME_TAKEN) ?? known[0]
   return held ?? absent.find(isCalled) ?? refusedTool(tool, parts) ?? perhapsOf(tool, parts)
 }
 
@@ -325,7 +325,7 @@ function perhapsOf(tool: string, parts: SeenParts): ResolutionEntry | undefined 
 function isSeen({ capability: key, tool }: ResolutionEntry, { generation }: SeenParts): boolean {
   const capability = generation.capabilities.get(key)
   if (!capability) return false
-  return [...capability.leftOut, ...absentTools(capability)].some(({ name }) => name === tool)
+  return [...capability.hidden, ...removedTools(capability)].some(({ name }) => name === tool)
 }
 
 /** The tools that an agent was given and that are held back, are there no more, are left out, or are asked for wrongly. */

@@ -13,13 +13,16 @@ type DefinitionKind =
   | 'result'
   | 'passed'
 
-/** Freezes a definition and marks what it is. `Symbol.for`, so that a second loaded copy of us is understood too. */
+/** Freezes a definition and marks its kind. `Symbol.for` lets a second loaded copy of the package recognise it. */
 export function brand<T extends object>(kind: DefinitionKind, value: T): Readonly<T> {
   Object.defineProperty(value, BRAND, { value: kind })
   return Object.freeze(value)
 }
 
-/** A class whose objects are all of one kind: what is made in every call is marked by where it comes from, which costs nothing. */
+/**
+ * A class whose objects all carry one kind, on the prototype: results are created in every call, so marking them must cost
+ * nothing.
+ */
 export function brandedClass(kind: DefinitionKind): new () => Record<string, unknown> {
   class Branded {
     [key: string]: unknown

@@ -1,9 +1,9 @@
 import { AppError, messageOf, type Problem, type ReloadReport } from '../../contracts/index.ts'
 import { type Clock, didYouMean, type Emitter, inTurns, type Log } from '../kernel/index.ts'
-import { type CheckedUnit, notOffered, whyLeftOut } from './check-unit.ts'
+import { type CheckedUnit, toolDisabled, unavailableReason } from './check-unit.ts'
 import type { CheckDeps } from './checks.ts'
 import { type Composition, composeBest, linkedDependencies } from './compose.ts'
-import { createDeclarer } from './compose-declarations.ts'
+import { createDeclarer } from './declared-tool.ts'
 import { type CapabilityResolver, type Op } from './definitions.ts'
 import {
   type Dependency,
@@ -17,20 +17,21 @@ import {
 import { checkRegistered, checkRegisteredOp } from './module.ts'
 import { createLoader, type Loaded } from './sources.ts'
 
-/** Owns the current generation. Nothing else may replace it. */
+/** Owns the current generation; nothing else replaces it. */
 export interface Catalogue {
   current(): Generation
-  /** What is wrong with definitions now. */
   problems(): readonly Problem[]
-  /** A tool of the current generation; throws `TOOL_NOT_FOUND` with the closest name, `TOOL_DISABLED` for one that is held back. */
+  /**
+   * Finds a tool of the current generation. Throws `TOOL_NOT_FOUND` with the closest name, or `TOOL_DISABLED` if the tool is
+   * withheld.
+   */
   tool(name: string): Tool
-  /** Builds the next generation aside and swaps it in. Callers that arrive before a build starts share it. */
+  /** Builds the next generation aside and swaps it in. Calls that arrive before a build starts share that build. */
   reload(): Promise<ReloadReport>
-  /** Adds a capability of the host program, at once. Throws `DEFINITION_INVALID`. */
+  /** Adds a capability of the host program synchronously. Throws `DEFINITION_INVALID`. */
   register(resolver: CapabilityResolver): void
-  /** Adds an op of the host program, at once, for declarations to make tools of. Throws `DEFINITION_INVALID`. */
+  /** Adds an op of the host program synchronously, for use by declarations. Throws `DEFINITION_INVALID`. */
   registerOp(op: Op): void
-  /** Reloads when a source says that it changed. */
   watch(): void
   stop(): Promise<void>
 }
@@ -40,15 +41,15 @@ export interface CatalogueDeps extends CheckDeps {
   readonly clock: Clock
   readonly emitter: Emitter
   readonly log: Log
-  /** How long the first load of a source may hold up the others. */
+  /** How long the first load of one source may delay the others. */
   readonly patienceMs: number
-  /** Begins looking at dependencies that are about to come. */
+  /** Starts probing dependencies of sources that are still loading. */
   lookAhead(dependencies: ReadonlyMap<string, Dependency>): void
-  /** Gets new dependencies looked at before their tools are offered. Not awaited for the first generation. */
+  /** Probes new dependencies before their tools are offered. Not awaited for the first generation. */
   prepare(next: Generation): Promise<void>
 }
 
-/** How long new dependencies may hold up the generation that brings them. */
+/** How long probing new dependencies may delay their generation. */
 const PREPARE_MS = 1_000
 
 export function createCatalogue(deps: CatalogueDeps): Catalogue {
@@ -69,9 +70,10 @@ export function createCatalogue(deps: CatalogueDeps): Catalogue {
   const stopping = new AbortController()
   const registered: CheckedUnit[] = []
   const { declare, ...declarer } = createDeclarer(deps)
-  // What was read last, and what is used of it: a file whose new version does not fit keeps its old one.
-  let read: readonly CheckedUnit[] = []
-  let used: readonly CheckedUnit[] = []
+  // `loadedUnits` is what was read last, `usedUnits` what the generation is made of: a changed file that does not fit keeps its
+  // previous version.
+  let loadedUnits: readonly CheckedUnit[] = []
+  let usedUnits: readonly CheckedUnit[] = []
   let generation = EMPTY_GENERATION
   let problems: readonly Problem[] = []
   let loadProblems: readonly Problem[] = []
@@ -99,20 +101,20 @@ export function createCatalogue(deps: CatalogueDeps): Catalogue {
     stopping.signal.throwIfAborted()
     const isSame =
       load.isPartial === generation.isPartial &&
-      load.units.length === read.length &&
-      load.units.every((unit, index) => unit === read[index])
-    const answer = isSame && generation.number > 0 ? stay(load) : await swapIn(load)
+      load.units.length === loadedUnits.length &&
+      load.units.every((unit, index) => unit === loadedUnits[index])
+    const answer = isSame && generation.number > 0 ? keepGeneration(load) : await swapIn(load)
     return { ...answer, rejected: [...problems], durationMs: clock.now() - started }
   }
 
-  function stay(load: Loaded): SwapReport {
+  function keepGeneration(load: Loaded): SwapReport {
     loadProblems = load.problems
     reportProblems([...loadProblems, ...composeProblems])
     return { generation: generation.number, added: [], changed: [], removed: [] }
   }
 
-  /** A new dependency that is slow to answer must not hold up what has nothing to do with it; it is unknown until then. */
-  function inTime(work: Promise<void>): Promise<void> {
+  /** A dependency that is slow to answer must not delay unrelated tools; until then its state is unknown. */
+  function waitAtMost(work: Promise<void>): Promise<void> {
     return new Promise((resolve, reject) => {
       const cancel = clock.after(PREPARE_MS, resolve)
       work.then(resolve, reject).finally(cancel)
@@ -121,11 +123,19 @@ export function createCatalogue(deps: CatalogueDeps): Catalogue {
 
   function compose({ units, isPartial }: Pick<Loaded, 'units' | 'isPartial'>, hosted = registered): Composition {
     const number = generation.number + 1
-    return composeBest({ number, isPartial, units, registered: hosted, used, faults: composeProblems, declare })
+    return composeBest({
+      number,
+      isPartial,
+      units,
+      registered: hosted,
+      used: usedUnits,
+      faults: composeProblems,
+      declare,
+    })
   }
 
-  function takeOver(composed: Composition): SwapReport {
-    used = composed.units
+  function adopt(composed: Composition): SwapReport {
+    usedUnits = composed.units
     composeProblems = composed.problems
     reportProblems([...loadProblems, ...composeProblems])
     return swap(composed.generation)
@@ -134,18 +144,18 @@ export function createCatalogue(deps: CatalogueDeps): Catalogue {
   async function swapIn(load: Loaded): Promise<SwapReport> {
     await inTurns(declarer.prepare([...load.units, ...registered]), clock)
     let composed = compose(load)
-    if (generation.number > 0) await inTime(prepare(composed.generation))
-    // Composing, comparing and taking over each take a while where there are many tools.
+    if (generation.number > 0) await waitAtMost(prepare(composed.generation))
+    // Composing and swapping each block the event loop for a while when there are many tools.
     await clock.breathe()
-    // A capability registered while new dependencies were looked at must not get lost.
+    // A capability registered during `prepare` must not get lost.
     if (composed.generation.number !== generation.number + 1) composed = compose(load)
-    read = load.units
+    loadedUnits = load.units
     loadProblems = load.problems
-    return takeOver(composed)
+    return adopt(composed)
   }
 
   function addRegistered(unit: CheckedUnit): void {
-    const composed = compose({ units: read, isPartial: generation.isPartial }, [...registered, unit])
+    const composed = compose({ units: loadedUnits, isPartial: generation.isPartial }, [...registered, unit])
     const fresh = composed.problems.filter(problem => problem.where === unit.unit)
     if (fresh.length > 0) {
       throw new AppError('DEFINITION_INVALID', fresh.map(problem => problem.message).join('\n'), {
@@ -153,15 +163,15 @@ export function createCatalogue(deps: CatalogueDeps): Catalogue {
       })
     }
     registered.push(unit)
-    takeOver(composed)
+    adopt(composed)
   }
 
   function reload(): Promise<ReloadReport> {
     if (stopping.signal.aborted) return Promise.reject(new AppError('STOPPING', 'Quartermaster is stopping.'))
-    // A file may have been edited after a running build has read it: callers that ask meanwhile share the build after it.
+    // A file may have been edited after the running build read it, so later callers share the build after it.
     waiting ??= (running ?? Promise.resolve())
       .catch(() => {
-        // The failed build was reported to those who asked for it.
+        // The failed build was reported to its own callers.
       })
       .then(() => {
         running = waiting
@@ -180,8 +190,8 @@ export function createCatalogue(deps: CatalogueDeps): Catalogue {
     tool(name) {
       const tool = generation.tools.get(name)
       if (tool) return tool
-      const reason = whyLeftOut(name, generation.capabilities.values())
-      if (reason !== undefined) throw notOffered(name, reason)
+      const reason = unavailableReason(name, generation.capabilities.values())
+      if (reason !== undefined) throw toolDisabled(name, reason)
       throw new AppError('TOOL_NOT_FOUND', `There is no tool "${name}".${didYouMean(name, generation.tools.keys())}`)
     },
     reload,

@@ -9,28 +9,28 @@ import {
   UpstreamResourceFacts,
 } from '../../contracts/index.ts'
 import { canonicalJson, didYouMean } from '../kernel/index.ts'
-import { type Bundle, checkFields, type UnitPlace, unionOf } from './checks.ts'
+import type { ProblemList } from './checks.ts'
+import { type Bundle, type CheckContext, checkFields, unionOf } from './checks.ts'
 import type { Prompt, Resource } from './generation.ts'
 import { type AnyPrompt, type AnyResource, type Suggest, withoutReserved } from './mcp-definitions.ts'
-import type { ProblemList } from './problem-list.ts'
 
-/** What clients are told beside the facts goes to every one of them with every list. */
+/** These extras are sent to every client with every list. */
 const MOST_BYTES = 16 * 1024
 
 /**
- * What MCP clients are told beside the facts, copied as JSON, so that it is nothing else. What is wrong with that of an
- * upstream is left out and told; its author is not here to fix it, and the definition can do without.
+ * Copies the additional MCP fields as plain JSON. Invalid extras of an upstream are dropped with a warning: its author is not
+ * here to fix them, and the definition works without.
  */
 export function checkMcp<T extends McpExtras>(
   given: unknown,
   schema: z.ZodType<T>,
-  { subject, place }: { subject: string; place: UnitPlace },
+  { subject, context }: { subject: string; context: CheckContext },
 ): T | undefined {
   if (given === undefined) return undefined
   const read = readExtras(given, schema)
   if ('extras' in read) return read.extras
-  if (place.kind === 'upstream') place.problems.warn(subject, 'mcp', `${read.wrong}, and is left out`)
-  else place.problems.add(subject, 'mcp', read.wrong)
+  if (context.kind === 'upstream') context.problems.warn(subject, 'mcp', `${read.wrong}, and is left out`)
+  else context.problems.add(subject, 'mcp', read.wrong)
   return undefined
 }
 
@@ -52,7 +52,7 @@ function jsonOf(value: unknown): string | undefined {
   try {
     return JSON.stringify(value)
   } catch {
-    // A cycle, a BigInt, a `toJSON` that throws: whichever it is, it is not JSON.
+    // A cycle, a BigInt, or a `toJSON` that throws: it is not JSON.
     return undefined
   }
 }
@@ -60,9 +60,9 @@ function jsonOf(value: unknown): string | undefined {
 const PROMPT_FIELDS = [...Object.keys(PromptFacts.shape), 'render', 'codeHash']
 const ARGUMENT_FIELDS = new Set([...Object.keys(PromptArgument.shape), 'suggest'])
 
-/** Checks one prompt completely. A bad one is left out, with everything that is wrong with it in the problems. */
-export function checkPrompt(definition: AnyPrompt, bundle: Bundle, place: UnitPlace): Prompt | undefined {
-  const { problems } = place
+/** Checks one prompt completely. A bad prompt is left out, with all its problems reported. */
+export function checkPrompt(definition: AnyPrompt, bundle: Bundle, context: CheckContext): Prompt | undefined {
+  const { problems } = context
   const subject = `prompt:${String(definition?.name)}`
   const before = problems.errors
   if (typeof definition !== 'object' || definition === null) {
@@ -70,24 +70,24 @@ export function checkPrompt(definition: AnyPrompt, bundle: Bundle, place: UnitPl
     return undefined
   }
   checkFields(definition, PROMPT_FIELDS, subject, problems)
-  const mcp = checkMcp(definition.mcp, McpExtras, { subject, place })
-  const schema = place.kind === 'upstream' ? UpstreamPromptFacts : PromptFacts
-  const facts = schema.safeParse({ ...promptWithDefaults(definition, bundle, place), mcp })
+  const mcp = checkMcp(definition.mcp, McpExtras, { subject, context })
+  const schema = context.kind === 'upstream' ? UpstreamPromptFacts : PromptFacts
+  const facts = schema.safeParse({ ...promptWithDefaults(definition, bundle, context), mcp })
   if (!facts.success) problems.addIssues(subject, '', facts.error.issues)
   const suggest = checkArguments(definition.arguments ?? [], subject, problems)
   if (typeof definition.render !== 'function') problems.add(subject, 'render', 'must be a function')
   if (problems.errors > before || !facts.success) return undefined
   return Object.freeze({
     ...facts.data,
-    ...place.origin,
+    ...context.origin,
     capability: bundle.key,
     render: definition.render.bind(definition) as Prompt['render'],
     suggest,
-    hash: place.deps.digest(canonicalJson({ ...facts.data, codeHash: definition.codeHash ?? place.unitHash })),
+    hash: context.deps.digest(canonicalJson({ ...facts.data, codeHash: definition.codeHash ?? context.unitHash })),
   })
 }
 
-function promptWithDefaults(prompt: AnyPrompt, bundle: Bundle, { kind }: UnitPlace): object {
+function promptWithDefaults(prompt: AnyPrompt, bundle: Bundle, { kind }: CheckContext): object {
   const given: unknown = prompt.arguments ?? []
   return {
     name: prompt.name,
@@ -105,7 +105,7 @@ function argumentFacts(argument: unknown): unknown {
   return { name, title, short, required }
 }
 
-/** What the schema does not see: fields that no argument has, names that come twice, helpers that cannot be called. */
+/** Checks what the schema does not: unknown fields, duplicate names, `suggest` that is no function. */
 function checkArguments(given: unknown, subject: string, problems: ProblemList): Map<string, Suggest> {
   const suggest = new Map<string, Suggest>()
   const seen = new Set<unknown>()
@@ -126,9 +126,9 @@ function checkArguments(given: unknown, subject: string, problems: ProblemList):
 
 const RESOURCE_FIELDS = [...Object.keys(ResourceFacts.shape), 'suggest', 'read', 'watch', 'codeHash']
 
-/** Checks one resource completely. A bad one is left out, with everything that is wrong with it in the problems. */
-export function checkResource(definition: AnyResource, bundle: Bundle, place: UnitPlace): Resource | undefined {
-  const { problems } = place
+/** Checks one resource completely. A bad resource is left out, with all its problems reported. */
+export function checkResource(definition: AnyResource, bundle: Bundle, context: CheckContext): Resource | undefined {
+  const { problems } = context
   const subject = `resource:${String(definition?.uri ?? definition?.uriTemplate ?? definition?.name)}`
   const before = problems.errors
   if (typeof definition !== 'object' || definition === null) {
@@ -136,8 +136,8 @@ export function checkResource(definition: AnyResource, bundle: Bundle, place: Un
     return undefined
   }
   checkFields(definition, RESOURCE_FIELDS, subject, problems)
-  const mcp = checkMcp(definition.mcp, ResourceMcpExtras, { subject, place })
-  const schema = place.kind === 'upstream' ? UpstreamResourceFacts : ResourceFacts
+  const mcp = checkMcp(definition.mcp, ResourceMcpExtras, { subject, context })
+  const schema = context.kind === 'upstream' ? UpstreamResourceFacts : ResourceFacts
   const facts = schema.safeParse({ ...resourceWithDefaults(definition, bundle), mcp })
   if (!facts.success) problems.addIssues(subject, '', facts.error.issues)
   const address = facts.success ? addressOf(facts.data) : undefined
@@ -148,13 +148,13 @@ export function checkResource(definition: AnyResource, bundle: Bundle, place: Un
   return Object.freeze({
     ...facts.data,
     ...address,
-    ...place.origin,
+    ...context.origin,
     capability: bundle.key,
-    claimedAt: place.claimed?.get(address.key),
+    claimedAt: context.claimed?.get(address.key),
     read: definition.read.bind(definition) as Resource['read'],
     watch: definition.watch?.bind(definition) as Resource['watch'],
     suggest,
-    hash: place.deps.digest(canonicalJson({ ...facts.data, codeHash: definition.codeHash ?? place.unitHash })),
+    hash: context.deps.digest(canonicalJson({ ...facts.data, codeHash: definition.codeHash ?? context.unitHash })),
   })
 }
 
@@ -195,35 +195,32 @@ function checkSuggest(
   return suggest
 }
 
-/** An address with gaps: RFC 6570. */
+/** A parsed URI template (RFC 6570). */
 interface UriTemplate {
-  /** The names in the gaps, in order. */
   readonly params: readonly string[]
-  /** What fills the gaps in this address; nothing when it is none of the template's. */
+  /** The variables' values in this URI; `undefined` if the template does not match. */
   match(uri: string): Record<string, string> | undefined
 }
 
-/** Expressions that stand side by side, and the text behind them. */
 interface Gap {
   readonly expressions: readonly Expression[]
   readonly textAfter: string
 }
 
-/** Reads a template that was checked to be one. */
 export function parseUriTemplate(template: string): UriTemplate {
-  const { first, gaps } = piecesOf(template)
+  const { first, gaps } = parsePieces(template)
   const params = [...new Set(gaps.flatMap(({ expressions }) => expressions.flatMap(({ names }) => names)))]
   return {
     params,
     match(uri) {
-      const texts = gapsIn(uri, first, gaps)
-      const values = texts && gaps.map(({ expressions }, index) => valuesOf(expressions, texts[index] ?? ''))
+      const texts = splitByTexts(uri, first, gaps)
+      const values = texts && gaps.map(({ expressions }, index) => gapValues(expressions, texts[index] ?? ''))
       return values?.every(one => one !== undefined) ? Object.assign({}, ...values) : undefined
     },
   }
 }
 
-function piecesOf(template: string): { first: string; gaps: Gap[] } {
+function parsePieces(template: string): { first: string; gaps: Gap[] } {
   const pieces = template.split(/\{([^{}]*)\}/)
   const gaps: { expressions: Expression[]; textAfter: string }[] = []
   for (let index = 1; index < pieces.length; index += 2) {
@@ -239,10 +236,10 @@ function piecesOf(template: string): { first: string; gaps: Gap[] } {
 }
 
 /**
- * What stands between the texts. It goes through the address once and takes each text where it first comes, so that no
- * address takes long, also one made up for that: a regular expression would try every place.
+ * Finds what stands between the literal texts in one pass, taking each text at its first occurrence: a regular expression would
+ * backtrack on crafted URIs.
  */
-function gapsIn(uri: string, first: string, gaps: readonly Gap[]): string[] | undefined {
+function splitByTexts(uri: string, first: string, gaps: readonly Gap[]): string[] | undefined {
   if (!uri.startsWith(first)) return undefined
   const found: string[] = []
   let from = first.length
@@ -261,8 +258,8 @@ function endBefore(uri: string, text: string): number {
   return uri.endsWith(text) ? uri.length - text.length : -1
 }
 
-/** What one gap says. Of expressions side by side each ends where another begins, which most show by their first sign. */
-function valuesOf(expressions: readonly Expression[], gap: string): Record<string, string> | undefined {
+/** Values of adjacent expressions. Each ends where the sign of a later expression begins. */
+function gapValues(expressions: readonly Expression[], gap: string): Record<string, string> | undefined {
   const values: Record<string, string> = {}
   let rest = gap
   for (const [index, expression] of expressions.entries()) {
@@ -278,21 +275,20 @@ function valuesOf(expressions: readonly Expression[], gap: string): Record<strin
 function endOf(text: string, { sign }: Expression, following: readonly Expression[]): number {
   if (!text.startsWith(sign)) return 0
   const places = following.map(other => (other.sign === '' ? -1 : text.indexOf(other.sign, sign.length)))
-  return Math.min(text.length, ...places.filter(place => place >= 0))
+  return Math.min(text.length, ...places.filter(context => context >= 0))
 }
 
-/** One expression of a template: what stands between braces (RFC 6570 §2.2). */
+/** One expression of a template, between braces (RFC 6570 §2.2). */
 interface Expression {
-  /** What its expansion begins with; nothing for plain ones. */
+  /** The first character of its expansion; empty for plain expressions. */
   readonly sign: string
   readonly names: readonly string[]
-  /** Whether nothing at all is one of its expansions. */
   readonly mayBeEmpty: boolean
-  /** What its names stand for in this text; nothing when the text is no expansion of it. */
+  /** The variables' values in this text; `undefined` if the text is no expansion of it. */
   read(text: string): Record<string, string> | undefined
 }
 
-/** Reads what stands between the braces. Lengths (`:3`) are ignored: the owner of the resource judges the address. */
+/** Parses an expression. Prefix lengths (`:3`) are ignored: the owner of the resource judges the URI. */
 function parseExpression(text: string): Expression {
   const operator = /^[+#./;?&]/.exec(text)?.[0] ?? ''
   const specs = text.slice(operator.length).split(',')
@@ -318,9 +314,8 @@ type Operator = '' | '+' | '#' | '.' | '/' | ';' | '?' | '&'
 interface OperatorFacts {
   readonly sign: string
   readonly separator: string
-  /** What cannot stand in its expansion: there it is part of another address. */
+  /** Characters that cannot occur in its expansion, as they start another part of the URI. */
   readonly forbidden: RegExp
-  /** Whether values come as `name=value`. */
   readonly isNamed?: boolean
 }
 
@@ -335,7 +330,7 @@ const OPERATORS: Readonly<Record<Operator, OperatorFacts>> = {
   '&': { sign: '&', separator: '&', forbidden: /#/, isNamed: true },
 }
 
-/** The last name gets what is left over: only a list can be longer. */
+/** The last variable gets the remaining parts: only a list can be longer. */
 function listedValues(
   parts: readonly string[],
   names: readonly string[],
@@ -358,7 +353,7 @@ function namedValues(
     const [name = '', ...value] = part.split('=')
     const text = decoded(value.join('='))
     if (text === undefined || (!isOpen && !names.includes(name))) return undefined
-    // A star makes names of whatever its value is made of.
+    // With a star, any name may occur.
     if (names.includes(name)) values[name] = text
   }
   return values
@@ -368,7 +363,7 @@ function decoded(text: string): string | undefined {
   try {
     return decodeURIComponent(text)
   } catch {
-    // Not what any expansion gives.
+    // Malformed percent-encoding: no expansion produces it.
     return undefined
   }
 }

@@ -11,26 +11,32 @@ import {
 } from '../../contracts/index.ts'
 import { canonicalJson, type Digest, didYouMean } from '../kernel/index.ts'
 import { checkMcp } from './check-mcp.ts'
-import { type Bundle, checkCommand, checkFields, checkSchema, type UnitPlace, unionOf } from './checks.ts'
+import {
+  type Bundle,
+  type CheckContext,
+  checkCommand,
+  checkFields,
+  checkSchema,
+  type ProblemList,
+  unionOf,
+} from './checks.ts'
 import { type EffectChecker, type EffectDefinition } from './definitions.ts'
 import { type Origin, type Tool } from './generation.ts'
-import { type ProblemList } from './problem-list.ts'
 import { type Validate } from './schema.ts'
 import { type AnyTool } from './tool.ts'
 
 const FIELDS = [...Object.keys(ToolFacts.shape), 'input', 'output', 'handler', 'forward', 'codeHash', 'revision']
 
-/** What a declaration adds to a tool. */
 type Declared = Pick<Tool, 'opId' | 'body' | 'lines'>
 
-/** Checks one tool completely. A bad one is left out, with everything that is wrong with it in the problems. */
+/** Checks one tool completely. A bad tool is left out, with all its problems reported. */
 export function checkTool(
   definition: AnyTool,
   bundle: Bundle,
-  place: UnitPlace,
+  context: CheckContext,
   declared?: Declared,
 ): Tool | undefined {
-  const { problems } = place
+  const { problems } = context
   const subject = `tool:${String(definition?.name)}`
   const before = problems.errors
   if (typeof definition !== 'object' || definition === null) {
@@ -39,40 +45,40 @@ export function checkTool(
   }
   checkFields(definition, FIELDS, subject, problems)
   if (!Number.isInteger(definition.revision ?? 1)) problems.add(subject, 'revision', 'must be a whole number')
-  const mcp = checkMcp(definition.mcp, McpExtras, { subject, place })
-  const schema = place.kind === 'upstream' ? UpstreamToolFacts : ToolFacts
-  const facts = schema.safeParse({ ...withDefaults(definition, bundle, place), mcp })
+  const mcp = checkMcp(definition.mcp, McpExtras, { subject, context })
+  const schema = context.kind === 'upstream' ? UpstreamToolFacts : ToolFacts
+  const facts = schema.safeParse({ ...withDefaults(definition, bundle, context), mcp })
   if (!facts.success) problems.addIssues(subject, '', facts.error.issues)
-  const input = checkSchema(definition.input, { subject, field: 'input', side: 'input', root: 'object', place })
+  const input = checkSchema(definition.input, { subject, field: 'input', side: 'input', root: 'object', context })
   const output =
-    definition.output && checkSchema(definition.output, { subject, field: 'output', side: 'output', place })
-  const behaviour = checkBehaviour(definition, subject, problems)
+    definition.output && checkSchema(definition.output, { subject, field: 'output', side: 'output', context })
+  const behaviour = checkHandler(definition, subject, problems)
   if (facts.success) checkPolicies(facts.data, subject, problems)
   if (facts.success && input) checkCommand(facts.data.command, { subject, input: input.described, problems })
-  if (facts.success) checkEffects(facts.data.effects, { subject, input: input?.described, bundle, place })
+  if (facts.success) checkEffects(facts.data.effects, { subject, input: input?.described, bundle, context })
   if (problems.errors > before || !facts.success || !input || !behaviour) return undefined
   return new CheckedTool({
     facts: facts.data,
-    origin: place.origin,
+    origin: context.origin,
     capability: bundle.key,
     effectKinds: bundle.effectKinds,
     input,
     output,
     ...behaviour,
-    codeHash: definition.codeHash ?? place.unitHash,
+    codeHash: definition.codeHash ?? context.unitHash,
     written: {
-      code: [definition.codeHash ?? place.sources, definition.revision ?? 1],
+      code: [definition.codeHash ?? context.sources, definition.revision ?? 1],
       timeoutMs: definition.timeoutMs,
       maxResultBytes: definition.maxResultBytes,
-      isPinned: place.kind === 'upstream',
+      isPinned: context.kind === 'upstream',
     },
-    digest: place.deps.digest,
+    digest: context.deps.digest,
     declared,
   })
 }
 
-/** A tool runs, or leads to another: one that said both would have facts that hold for neither. */
-function checkBehaviour(
+/** A tool has a handler or forwards: with both, its facts would hold for neither. */
+function checkHandler(
   definition: AnyTool,
   subject: string,
   problems: ProblemList,
@@ -91,13 +97,13 @@ function neverRuns(): never {
   throw new AppError('INTERNAL', 'A forwarding tool was run by itself.')
 }
 
-function withDefaults(tool: AnyTool, bundle: Bundle, { deps, kind }: UnitPlace): object {
+function withDefaults(tool: AnyTool, bundle: Bundle, { deps, kind }: CheckContext): object {
   const mutates = tool.mutates ?? true
   return {
     name: tool.name,
     ownName: tool.ownName ?? tool.name,
     title: (kind === 'upstream' ? tool.title || undefined : tool.title) ?? tool.name,
-    // A server need not describe its tools, and a tool without a word is better than none.
+    // Servers may omit descriptions, and a tool without one is better than none.
     short: kind === 'upstream' ? tool.short || tool.title || tool.name : tool.short,
     whenToUse: tool.whenToUse ?? '',
     section: tool.section ?? bundle.key,
@@ -127,7 +133,7 @@ function commandFrom(name: unknown): CommandDecision {
   return word === '' ? { none: 'Its name makes no command word.' } : { name: word }
 }
 
-/** Policies that contradict each other would behave as something else than what they say. */
+/** Reports contradicting policies: the tool would behave differently from what they say. */
 function checkPolicies(facts: ToolFacts, subject: string, problems: ProblemList): void {
   if (!facts.mutates && !facts.idempotent)
     problems.add(subject, 'idempotent', 'cannot be false on a tool that changes nothing')
@@ -148,15 +154,13 @@ interface ToolParts {
   readonly output: { readonly described: JsonSchema; readonly validate: Validate } | undefined
   readonly handler: Tool['handler']
   readonly forward: Tool['forward']
-  /** Of the code behind it. */
   readonly codeHash: string
-  /** What its author wrote, without the defaults of settings. */
+  /** What the author wrote, without defaults from settings. */
   readonly written: {
-    /** Sources and revision, or the pin. */
     readonly code: unknown
     readonly timeoutMs: number | undefined
     readonly maxResultBytes: number | undefined
-    /** The pin covers its schemas, as its server wrote them. */
+    /** The pin already covers the schemas as the server sent them. */
     readonly isPinned: boolean
   }
   readonly digest: Digest
@@ -164,8 +168,8 @@ interface ToolParts {
 }
 
 /**
- * A tool that was checked, frozen. Every field is assigned by name: spreading two dozen properties takes longer than all
- * checks together, and there may be ten thousand tools. For the same reason the hash is made when it is first asked for.
+ * A checked, frozen tool. Fields are assigned by name because spreading two dozen properties takes longer than all checks
+ * together, and there may be ten thousand tools. For the same reason the hashes are computed lazily.
  */
 class CheckedTool implements Tool {
   readonly name: string
@@ -257,7 +261,7 @@ class CheckedTool implements Tool {
     return this.#definitionHash
   }
 
-  /** The same tool under another command: what a call does, and so its hash, stays as it is. */
+  /** The same tool under another command; its hash stays, because a call does the same. */
   withCommand(command: CommandDecision): CheckedTool {
     return new CheckedTool(this.#parts, command)
   }
@@ -271,21 +275,20 @@ function hashOf({ facts, input, output, written, digest }: ToolParts): string {
   return `v${HASH_VERSION}:${digest(canonicalJson(covered))}`
 }
 
-/** Of `definitionHash`. Raised when what it covers changes. */
+/** Version of `definitionHash`. Raised when what the hash covers changes. */
 const HASH_VERSION = 2
 
-/** Whether a version of the product made it that hashed something else. Hashes of the first version have no prefix. */
-export function isOlderHash(definitionHash: string): boolean {
+/** Whether the hash was made by a version of the product that hashed other things. Hashes of version 1 have no prefix. */
+export function isOldHash(definitionHash: string): boolean {
   return Number(/^v(\d+):/.exec(definitionHash)?.[1] ?? 1) < HASH_VERSION
 }
 
 const TEXTS = new Set(['title', 'description', 'examples', '$comment', 'deprecated'])
-/** Keywords that hold schemas by names of the author's choosing. */
+/** Keywords that hold schemas by author-chosen names. */
 const NAMED = new Set(['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas', 'dependencies'])
-/** Keywords that hold values or names. */
 const VALUES = new Set(['default', 'enum', 'const', 'dependentRequired'])
 
-/** A schema without what it says to people and models. */
+/** Strips texts for people and models from a schema. */
 function withoutTexts(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(withoutTexts)
   if (typeof schema !== 'object' || schema === null) return schema
@@ -299,24 +302,23 @@ function wordWithoutTexts(word: string, value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([name, schema]) => [name, withoutTexts(schema)]))
 }
 
-/** The same tool under another command. */
 export function withCommand(tool: Tool, command: CommandDecision): Tool {
   return tool instanceof CheckedTool ? tool.withCommand(command) : Object.freeze({ ...tool, command })
 }
 
-/** Each is looked at before and after every run, all at once. */
+/** Every effect is verified before and after each run, all at once. */
 const MOST_EFFECTS = 20
 
-interface EffectPlace {
+interface EffectContext {
   readonly subject: string
   readonly input: JsonSchema | undefined
   readonly bundle: Bundle
-  readonly place: UnitPlace
+  readonly context: CheckContext
 }
 
-/** Checks the effects of a tool: that something can look for each, and that what it says makes sense there. */
-function checkEffects(effects: readonly EffectSpec[], { subject, input, bundle, place }: EffectPlace): void {
-  const { problems, deps } = place
+/** Checks that each effect of a tool has a known kind and fields that make sense for it. */
+function checkEffects(effects: readonly EffectSpec[], { subject, input, bundle, context }: EffectContext): void {
+  const { problems, deps } = context
   if (effects.length > MOST_EFFECTS) problems.add(subject, 'effects', `may be at most ${MOST_EFFECTS}`)
   const names = new Set<string>()
   for (const spec of effects) {
@@ -329,7 +331,6 @@ function checkEffects(effects: readonly EffectSpec[], { subject, input, bundle, 
   }
 }
 
-/** Every effect has these already. */
 const RESERVED = new Set(['name', 'kind'])
 
 const Facts = z.strictObject({
@@ -339,9 +340,12 @@ const Facts = z.strictObject({
   look: z.custom(look => typeof look === 'function', 'must be a function'),
 })
 
-/** Checks the kinds of effects that a capability brings. */
-export function checkEffectKinds(definitions: readonly EffectDefinition[], subject: string, place: UnitPlace): void {
-  const { problems, deps } = place
+export function checkEffectKinds(
+  definitions: readonly EffectDefinition[],
+  subject: string,
+  context: CheckContext,
+): void {
+  const { problems, deps } = context
   const kinds = new Set<string>()
   for (const definition of definitions) {
     const facts = parsed(definition)
@@ -353,7 +357,6 @@ export function checkEffectKinds(definitions: readonly EffectDefinition[], subje
   }
 }
 
-/** The brand is no field of it. */
 function parsed(definition: EffectDefinition) {
   return Facts.safeParse({ ...definition })
 }

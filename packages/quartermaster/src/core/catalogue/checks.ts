@@ -8,21 +8,10 @@ import {
   Name,
   type Problem,
   type Settings,
-  UnitFacts,
-  UnitPath,
 } from '../../contracts/index.ts'
-import { commandParameters, type Digest, didYouMean } from '../kernel/index.ts'
+import { commandParameters, type Digest, didYouMean, issuePredicate, MOST_ISSUES } from '../kernel/index.ts'
 import { type Capability, type CapabilityResolver, type EffectChecker, type EffectDefinition } from './definitions.ts'
-import {
-  type CatalogueCapability,
-  type Generation,
-  type Knowledge,
-  type Origin,
-  type SourceKind,
-  type Tool,
-  type WrittenUnit,
-} from './generation.ts'
-import { ProblemList } from './problem-list.ts'
+import { type CatalogueCapability, type Generation, type Origin, type SourceKind, type Tool } from './generation.ts'
 import {
   describeSchema,
   type SchemaCompiler,
@@ -34,7 +23,6 @@ import {
 
 const Texts = z.object({ name: Name, title: z.string().min(1).max(100), short: z.string().min(1).max(1024) })
 
-/** Checks the words that every definition has. */
 export function checkTexts(
   texts: Record<'name' | 'title' | 'short', unknown>,
   subject: string,
@@ -44,7 +32,7 @@ export function checkTexts(
   if (!parsed.success) problems.addIssues(subject, '', parsed.error.issues)
 }
 
-/** Reports fields that no definition of this kind has; a misspelled `requires` would otherwise be silently ignored. */
+/** Reports unknown fields; a misspelled `requires` would otherwise be silently ignored. */
 export function checkFields(
   definition: object,
   known: readonly string[],
@@ -63,7 +51,7 @@ export function checkFields(
   }
 }
 
-/** Fields that had another name in earlier drafts of the definitions. */
+/** Fields renamed since earlier drafts of the definitions. */
 const RENAMED: Readonly<Record<string, string>> = { mend: 'fix' }
 
 function renamedTo(key: string, known: readonly string[]): string | undefined {
@@ -71,7 +59,7 @@ function renamedTo(key: string, known: readonly string[]): string | undefined {
   return name !== undefined && known.includes(name) ? ` It is called "${name}".` : undefined
 }
 
-/** Reports fields that must be lists and are not; `false` then. */
+/** Reports fields that must be lists and are not; returns whether all are. */
 export function checkLists(
   definition: object,
   fields: readonly string[],
@@ -86,34 +74,33 @@ export function checkLists(
   return wrong.length === 0
 }
 
-/** Both lists; what is no list is passed on as it is, for the check to say so. */
+/** Merges both lists; a second value that is no list is returned as is, so that its schema reports it. */
 export function unionOf(first: readonly string[], second: unknown): unknown {
   if (!Array.isArray(second) || first.length === 0) return second
   return [...new Set([...first, ...second])]
 }
 
-interface SchemaPlace {
+interface SchemaUse {
   readonly subject: string
   readonly field: string
   readonly side: SchemaSide
-  /** The type the root must have. */
   readonly root?: 'object'
-  readonly place: UnitPlace
+  readonly context: CheckContext
 }
 
-/** Describes a schema and looks whether it is one; `undefined` after having said what is wrong. */
+/** Describes and validates a schema; `undefined` after reporting what is wrong. */
 export function checkSchema(
   schema: SchemaLike,
-  at: SchemaPlace,
+  at: SchemaUse,
 ): { described: JsonSchema; validate: Validate } | undefined {
-  const { problems, deps } = at.place
+  const { problems, deps } = at.context
   try {
     if ((typeof schema !== 'object' && typeof schema !== 'function') || schema === null)
       throw new TypeError('must be a schema')
-    const written = at.place.kind === 'upstream' ? withRoot(schema, at.root) : schema
+    const written = at.context.kind === 'upstream' ? withRoot(schema, at.root) : schema
     const given = describeSchema(written, at.side)
     const { described, issues, usable } =
-      at.place.kind === 'upstream' ? leniently(given, at) : strictly(given, written, deps)
+      at.context.kind === 'upstream' ? leniently(given, at) : strictly(given, written, deps)
     if (at.root && described.type !== at.root) issues.push({ path: ['type'], message: `must be "${at.root}"` })
     if (issues.length === 0) return { described, validate: validatorOf(usable, at.side, deps.compiler) }
     problems.addIssues(at.subject, at.field, issues)
@@ -124,10 +111,8 @@ export function checkSchema(
 }
 
 interface Checked {
-  /** What clients are shown. */
   readonly described: JsonSchema
   readonly issues: Issue[]
-  /** What values are checked against. */
   readonly usable: SchemaLike
 }
 
@@ -135,14 +120,13 @@ function strictly(described: JsonSchema, schema: SchemaLike, { compiler }: Check
   return { described, issues: compiler.check(described), usable: schema }
 }
 
-/** How many parts of one schema are named that are not checked. */
 const MOST_UNCHECKED = 3
 
 /**
- * Most schemas of others are right as they are. One that is not is translated, and its parts that nothing here understands are left
- * to its server: a tool that clients can call there is not to be missing here. Clients are shown what they can take as well.
+ * Reads a schema of a foreign server. Parts of an invalid schema that we do not understand are left for the server to check: a
+ * tool that clients could call there must not be missing here. Clients are shown the reduced schema.
  */
-function leniently(given: JsonSchema, { subject, field, place: { problems, deps } }: SchemaPlace): Checked {
+function leniently(given: JsonSchema, { subject, field, context: { problems, deps } }: SchemaUse): Checked {
   if (deps.compiler.check(given).length === 0) return { described: given, issues: [], usable: given }
   const { schema, unchecked } = deps.compiler.accept(given)
   for (const { path, message } of unchecked.slice(0, MOST_UNCHECKED))
@@ -152,40 +136,34 @@ function leniently(given: JsonSchema, { subject, field, place: { problems, deps 
   return { described: schema, issues: [], usable: schema }
 }
 
-/** Many servers leave the type out, or give `{}` for a tool that takes nothing. */
+/** Many servers omit the type, or send `{}` for a tool without input. */
 function withRoot(schema: SchemaLike, root: 'object' | undefined): SchemaLike {
   return root && (schema as JsonSchema).type === undefined ? { type: root, ...(schema as JsonSchema) } : schema
 }
 
-/** What checking definitions needs to know. */
 export interface CheckDeps {
   readonly compiler: SchemaCompiler
   readonly digest: Digest
   readonly settings: Pick<Settings, 'callTimeoutSeconds' | 'maxResultBytes'>
-  /** Effect kinds that something here can verify, by name. */
   readonly effectKinds: ReadonlyMap<string, EffectChecker>
-  /** The same for a kind that a capability brings. */
   readonly ownEffectKind: (definition: EffectDefinition) => EffectChecker
 }
 
-/** What the definitions being checked belong to. */
+/** The capability or injection whose definitions are checked. */
 export type Bundle = Pick<Capability, 'key' | 'requires' | 'effectKinds'>
 
-/** The unit whose definitions are being checked. */
-export interface UnitPlace {
-  /** What someone else wrote is read more leniently. */
+export interface CheckContext {
   readonly kind: SourceKind
   readonly origin: Origin
   readonly unitHash: string
-  /** As in `SourceUnit`. */
   readonly sources?: string | undefined
   readonly problems: ProblemList
   readonly deps: CheckDeps
-  /** Since when an upstream has its addresses, where it has any. */
+  /** When an upstream first claimed each of its resource URIs. */
   readonly claimed?: ReadonlyMap<string, number>
 }
 
-/** Whether the arguments that a command names are parameters, and can be written without their names. */
+/** Checks that positional arguments of a command are parameters that can be written without their names. */
 export function checkCommand(
   command: CommandDecision,
   { subject, input, problems }: { subject: string; input: JsonSchema; problems: ProblemList },
@@ -206,8 +184,8 @@ export function checkCommand(
 }
 
 /**
- * Examples that their own tool would refuse. Not part of loading, because it compiles every schema that has examples;
- * a wrong example misleads, but it breaks nothing.
+ * Finds examples that their own tool would reject. Not part of loading, because it compiles the schema of every tool with
+ * examples, and a wrong example misleads but breaks nothing.
  */
 export async function checkExamples(generation: Generation): Promise<Problem[]> {
   const problems: Problem[] = []
@@ -237,62 +215,21 @@ function wrongExample(tool: Tool, index: number, what: string): Problem {
   }
 }
 
-const FIELDS = Object.keys(UnitFacts.shape)
-
-/** Checks one piece of written knowledge. A bad one is left out, with everything that is wrong with it in the problems. */
-export function checkKnowledge({ path, front, body, lines }: WrittenUnit, place: UnitPlace): Knowledge | undefined {
-  const { kind, origin, deps } = place
-  const subject = `unit:${path}`
-  const problems = new ProblemList(origin.unit, [], 'error', lines?.fields)
-  const named = UnitPath.safeParse(path)
-  if (!named.success) problems.addIssues(subject, 'path', named.error.issues)
-  checkFields(front, FIELDS, subject, problems)
-  const known = Object.fromEntries(Object.entries(front).filter(([field]) => FIELDS.includes(field)))
-  const facts = UnitFacts.safeParse(known)
-  if (!facts.success)
-    problems.addIssues(
-      subject,
-      '',
-      facts.error.issues.map(issue => inWords(issue, known)),
-    )
-  place.problems.take(problems)
-  if (problems.errors > 0 || !facts.success) return undefined
-  const isBuiltin = kind === 'builtin'
-  // Of its own problems, and not those of its whole unit: a reader may see this one alone.
-  const hash = deps.digest(JSON.stringify([path, facts.data, body, lines]))
-  return Object.freeze({ ...origin, ...facts.data, path, isBuiltin, body, lines, hash })
-}
-
-type FactsIssue = z.core.$ZodIssue
-
-/** What is wrong, for people who write Markdown and have never heard of a schema. */
-function inWords(issue: FactsIssue, known: Readonly<Record<string, unknown>>): FactsIssue {
-  if (issue.code === 'custom') return issue
-  const { path } = issue
-  if (path.length === 1 && known[String(path[0])] === undefined) return { ...issue, message: 'is needed' }
-  if (issue.code === 'invalid_value') return { ...issue, message: `must be one of ${issue.values.join(', ')}` }
-  if (issue.code === 'invalid_type') return { ...issue, message: `must be ${TYPES[issue.expected] ?? issue.expected}` }
-  if (issue.code === 'too_big') return { ...issue, message: `is longer than ${issue.maximum}` }
-  if (issue.code === 'too_small') return { ...issue, message: 'is empty' }
-  return issue
-}
-
-const TYPES: Readonly<Record<string, string>> = { string: 'a text', array: 'a list' }
-
 /**
- * A resolver that was not made by `defineCapability`: it says which tools there are and which MCP server has them.
- * It has nothing to call by itself.
+ * Checks a resolver that was not made by `defineCapability`: it lists tools and names the MCP server that has them, and has no
+ * handlers.
  */
-export function checkForeignResolver(resolver: CapabilityResolver, place: UnitPlace): CatalogueCapability | undefined {
+export function checkResolver(resolver: CapabilityResolver, context: CheckContext): CatalogueCapability | undefined {
   const subject = `capability:${String(resolver.key)}`
-  const before = place.problems.errors
-  checkTexts({ name: resolver.key, title: resolver.key, short: resolver.key }, subject, place.problems)
-  for (const tool of resolver.tools) checkTexts(tool, subject, place.problems)
+  const before = context.problems.errors
+  checkTexts({ name: resolver.key, title: resolver.key, short: resolver.key }, subject, context.problems)
+  for (const tool of resolver.tools) checkTexts(tool, subject, context.problems)
   const schema = resolver.configSchema
-  const config = schema && checkSchema(schema, { subject, field: 'configSchema', side: 'input', root: 'object', place })
-  if (place.problems.errors > before) return undefined
+  const config =
+    schema && checkSchema(schema, { subject, field: 'configSchema', side: 'input', root: 'object', context })
+  if (context.problems.errors > before) return undefined
   return {
-    ...place.origin,
+    ...context.origin,
     key: resolver.key,
     title: resolver.key,
     short: resolver.key,
@@ -300,13 +237,76 @@ export function checkForeignResolver(resolver: CapabilityResolver, place: UnitPl
     tools: [],
     prompts: [],
     resources: [],
-    leftOut: [],
+    hidden: [],
     unseen: undefined,
     inward: false,
     configSchema: config?.described,
     validateConfig: config?.validate,
     resolver,
-    hash: place.deps.digest(JSON.stringify([resolver.key, resolver.tools, schema])),
+    hash: context.deps.digest(JSON.stringify([resolver.key, resolver.tools, schema])),
     position: 0,
+  }
+}
+
+/** Whether a problem is about this unit, at any of its lines. */
+export function isAbout({ where }: Problem, unit: string): boolean {
+  return where === unit || (where.startsWith(`${unit}:`) && /^\d+$/.test(where.slice(unit.length + 1)))
+}
+
+/** Collects the problems of one unit, so that all are reported at once. */
+export class ProblemList {
+  readonly all: Problem[]
+  readonly #where: string
+  readonly #severity: Problem['severity']
+  readonly #lines: Readonly<Record<string, number>>
+
+  constructor(
+    where: string,
+    already: readonly Problem[] = [],
+    severity: Problem['severity'] = 'error',
+    lines: Readonly<Record<string, number>> = {},
+  ) {
+    this.#where = where
+    this.#lines = lines
+    this.#severity = severity
+    this.all = [...already]
+    this.errors = already.filter(problem => problem.severity === 'error').length
+  }
+
+  /** Number of problems that reject a definition. Kept as a counter because it is read for every definition. */
+  errors: number
+
+  add(subject: string, field: string, message: string, fix?: string): void {
+    this.errors++
+    const problem = this.#problem(this.#severity, subject, field, message)
+    this.all.push(fix === undefined ? problem : { ...problem, fix })
+  }
+
+  /** Reports a problem that does not reject the definition. */
+  warn(subject: string, field: string, message: string): void {
+    this.all.push(this.#problem('warning', subject, field, message))
+  }
+
+  take({ all, errors }: ProblemList): void {
+    this.errors += errors
+    this.all.push(...all)
+  }
+
+  #problem(severity: Problem['severity'], subject: string, field: string, message: string): Problem {
+    const text = `${subject.replace(':', ' "')}": ${field} ${/[.!?]$/.test(message) ? message : `${message}.`}`
+    const line = this.#lines[field.split('.')[0] ?? '']
+    const where = line === undefined ? this.#where : `${this.#where}:${line}`
+    return { severity, code: 'DEFINITION_INVALID', where, subject, field, message: text }
+  }
+
+  addIssues(
+    subject: string,
+    field: string,
+    issues: readonly { path: readonly PropertyKey[]; message: string }[],
+  ): void {
+    for (const issue of issues.slice(0, MOST_ISSUES))
+      this.add(subject, [field, ...issue.path].filter(part => part !== '').join('.'), issuePredicate(issue))
+    const more = issues.length - MOST_ISSUES
+    if (more > 0) this.add(subject, field, `has ${more} more things that are wrong`)
   }
 }

@@ -2,7 +2,7 @@ import { type Problem } from '../../contracts/index.ts'
 import { commandUsage, didYouMean, upstreamIn } from '../kernel/index.ts'
 import { withCommand } from './check-tool.ts'
 import { type CheckedUnit } from './check-unit.ts'
-import { type ConsentOperationDefinition } from './consent-operation.ts'
+import { type ConsentOperationDefinition } from './definitions.ts'
 import {
   type CatalogueCapability,
   type Declaration,
@@ -17,11 +17,14 @@ import {
   type Tool,
 } from './generation.ts'
 
-/** The words of the commands that there are so far, with the tools that have them: one, and one for every flag. */
+/** Tools by command word: one tool, or one for every flag of it. */
 export type CommandWords = Map<string, Tool[]>
 
-/** The tool with its command; without one, and with the reason, where an earlier tool has the word. It is called by its name. */
-export function withOwnWord(
+/**
+ * Returns the tool with its command, or without it and with the reason if an earlier tool has the command. It can still be called
+ * by its name.
+ */
+export function withUniqueCommand(
   tool: Tool,
   { words, problems }: { words: CommandWords; problems: Problem[] },
   kind: SourceKind,
@@ -29,30 +32,29 @@ export function withOwnWord(
   const { command } = tool
   if ('none' in command) return tool
   const others = words.get(command.name) ?? []
-  const clash = others.map(other => clashOf(tool, other)).find(one => one !== undefined)
+  const clash = others.map(other => findClash(tool, other)).find(one => one !== undefined)
   if (!clash) {
     words.set(command.name, [...others, tool])
     return tool
   }
-  // The names of a foreign server's tools cannot be fixed here.
-  if (kind !== 'upstream') problems.push(withoutWord(tool, clash))
-  // Not by which tool: the reader may not have that one. The problem names it for the person who fixes it.
+  // Tool names of a foreign server cannot be fixed here.
+  if (kind !== 'upstream') problems.push(noCommandProblem(tool, clash))
+  // The reason does not name the other tool, which the reader may not have. The problem names it for the person who fixes it.
   return withCommand(tool, { none: `${clash.why('another tool')}.` })
 }
 
-/** Why what is written for one tool cannot be told from what is written for another. */
 interface Clash {
   readonly first: Tool
   why(other: string): string
 }
 
-function clashOf(tool: Tool, first: Tool): Clash | undefined {
+function findClash(tool: Tool, first: Tool): Clash | undefined {
   const [own, theirs] = [flagOf(tool), flagOf(first)]
-  if (own === theirs) return { first, why: other => `The word "${wordsOf(tool)}" is taken by ${other}` }
+  if (own === theirs) return { first, why: other => `The word "${commandText(tool)}" is taken by ${other}` }
   if (hasOption(tool, theirs))
-    return { first, why: other => `Its option "--${theirs}" is the flag of ${other}, "${wordsOf(first)}"` }
+    return { first, why: other => `Its option "--${theirs}" is the flag of ${other}, "${commandText(first)}"` }
   if (hasOption(first, own))
-    return { first, why: other => `Its flag "--${own}" is an option of ${other}, "${wordsOf(first)}"` }
+    return { first, why: other => `Its flag "--${own}" is an option of ${other}, "${commandText(first)}"` }
   return undefined
 }
 
@@ -64,12 +66,12 @@ function flagOf({ command }: Tool): string | undefined {
   return 'none' in command ? undefined : command.flag
 }
 
-function wordsOf({ command }: Tool): string {
+function commandText({ command }: Tool): string {
   if ('none' in command) return ''
   return command.flag === undefined ? command.name : `${command.name} --${command.flag}`
 }
 
-function withoutWord(tool: Tool, { first, why }: Clash): Problem {
+function noCommandProblem(tool: Tool, { first, why }: Clash): Problem {
   return {
     severity: 'warning',
     code: 'DEFINITION_INVALID',
@@ -81,8 +83,7 @@ function withoutWord(tool: Tool, { first, why }: Clash): Problem {
   }
 }
 
-/** What persons may have to allow, by name; the earlier of two stays. */
-export function takeConsentOperations(
+export function uniqueConsentOperations(
   units: readonly CheckedUnit[],
   problems: Problem[],
 ): Map<string, ConsentOperationDefinition> {
@@ -93,7 +94,7 @@ export function takeConsentOperations(
       if (!first) taken.set(operation.name, operation)
       else if (FACTS.some(fact => first[fact] !== operation[fact])) {
         const text = `Consent operation "${operation.name}" is declared twice and differently; the earlier one stays.`
-        problems.push(misfit(unit, `consent:${operation.name}`, 'consentOperations', text))
+        problems.push(definitionProblem(unit, `consent:${operation.name}`, 'consentOperations', text))
       }
     }
   }
@@ -102,44 +103,45 @@ export function takeConsentOperations(
 
 const FACTS = ['weight', 'reason', 'scope', 'grantable'] as const satisfies (keyof ConsentOperationDefinition)[]
 
-/** Scopes that no tool has the arguments for: of every call the resource stays unknown, so that no answer can last. */
-export function emptyScopes(units: readonly CheckedUnit[], tools: ReadonlyMap<string, Tool>): Problem[] {
+/**
+ * Warns about scopes that name an argument no tool has: the resource of every call stays unknown, so no grant can outlast one
+ * call.
+ */
+export function unusableScopes(units: readonly CheckedUnit[], tools: ReadonlyMap<string, Tool>): Problem[] {
   return units.flatMap(unit =>
     unit.consentOperations.flatMap(({ name, scope }) => {
       const users = [...tools.values()].filter(({ consent }) => consent.includes(name))
       return argumentsIn(typeof scope === 'string' ? scope : '')
         .filter(argument => users.length > 0 && users.every(tool => !mayTake(tool, argument)))
-        .map(argument => emptyScope(unit, name, argument))
+        .map(argument => unusableScope(unit, name, argument))
     }),
   )
 }
 
-/** The first name of each placeholder: what is inside of an argument schemas often do not say. */
+/** The first name of each placeholder, as schemas often do not describe what is inside an argument. */
 function argumentsIn(scope: string): string[] {
   const names = [...scope.matchAll(/\{([^{}]+)\}/g)].map(([, path = '']) => path.trim().split('.')[0] ?? '')
   return [...new Set(names)]
 }
 
-/** A schema that lists no properties may take any. */
 function mayTake({ inputSchema: { properties } }: Tool, argument: string): boolean {
   return typeof properties !== 'object' || properties === null || Object.hasOwn(properties, argument)
 }
 
-function emptyScope(unit: CheckedUnit, operation: string, argument: string): Problem {
+function unusableScope(unit: CheckedUnit, operation: string, argument: string): Problem {
   const message =
     `The scope of the consent operation "${operation}" names "${argument}", ` +
     'which no tool that asks for it takes. Each call can be allowed for itself only.'
-  return { ...misfit(unit, `consent:${operation}`, 'consentOperations', message), severity: 'warning' }
+  return { ...definitionProblem(unit, `consent:${operation}`, 'consentOperations', message), severity: 'warning' }
 }
 
-/** By kind and name: `tool:a_b`. */
 export type Owners = ReadonlyMap<string, NameOwner>
 
 /**
- * Of two upstreams the one that has had a name for longer keeps it, whichever starts first or stands first: agents that call
- * it must not reach another server from one moment to the next. Only what can be offered, or could be, has a name.
+ * Of two upstreams, the one that had a name first keeps it, whatever the order of start: agents that call it must not suddenly
+ * reach another server. Only what is offered, or held back for review, keeps a name.
  */
-export function ownersAmong(
+export function findOwners(
   upstreams: readonly CheckedUnit[],
   isLeftOut: (capability: CatalogueCapability) => boolean,
 ): Owners {
@@ -150,15 +152,15 @@ export function ownersAmong(
       const { since, isHeld } = claim
       const key = keyOf(claim)
       const first = owners.get(key)
-      if ((isHeld || sound.has(key)) && (!first || isEarlier({ since, unit }, first)))
+      if ((isHeld || sound.has(key)) && (!first || hadNameFirst({ since, unit }, first)))
         owners.set(key, { source, unit, since, isHeld })
     }
   }
   return owners
 }
 
-/** Two that came in the same moment go by their names: where they stand can be another place tomorrow, or in another process. */
-export function isEarlier(one: Held, other: Held): boolean {
+/** Claims of the same moment are ordered by unit name, because the position may differ tomorrow or in another process. */
+export function hadNameFirst(one: Held, other: Held): boolean {
   return one.since === other.since ? one.unit < other.unit : one.since < other.since
 }
 
@@ -172,7 +174,6 @@ function namesIn({ tools, prompts }: CatalogueCapability): string[] {
   return [...tools.map(({ name }) => `tool:${name}`), ...prompts.map(({ name }) => `prompt:${name}`)]
 }
 
-/** Who else has the name, among those that come later in the order of definition. */
 export function otherOwner(
   owners: Owners,
   kind: NameClaim['kind'],
@@ -182,52 +183,59 @@ export function otherOwner(
   return owner?.unit === unit ? undefined : owner
 }
 
-/** What the capabilities before this one have brought. */
-export interface KnownReadings {
+export interface ComposedReadings {
   readonly prompts: Map<string, Prompt>
   readonly resources: Map<string, Resource>
   readonly dependencies: ReadonlyMap<string, Dependency>
   readonly problems: Problem[]
-  /** Names that upstreams have, set when the first of them comes. */
+  /** Names owned by upstreams, set when the first upstream is added. */
   owners: Owners
 }
 
-/** Adds a capability's prompts and resources to those there are. What does not fit is left out and explained. */
-export function takeReadings(
+/** Adds a capability's prompts and resources. What does not fit is left out with a problem. */
+export function addReadings(
   { prompts, resources }: CatalogueCapability,
-  known: KnownReadings,
+  known: ComposedReadings,
   kind: SourceKind,
 ): Pick<CatalogueCapability, 'prompts' | 'resources'> {
   return {
-    prompts: prompts.filter(prompt => take(known.prompts, prompt.name, prompt, promptFaults(prompt, known), known)),
-    resources: resources.filter(one => take(known.resources, one.key, one, resourceFaults(one, known, kind), known)),
+    prompts: prompts.filter(prompt =>
+      addUnlessFaulty(known.prompts, prompt.name, prompt, promptFaults(prompt, known), known),
+    ),
+    resources: resources.filter(one =>
+      addUnlessFaulty(known.resources, one.key, one, resourceFaults(one, known, kind), known),
+    ),
   }
 }
 
-function take<T>(
+function addUnlessFaulty<T>(
   taken: Map<string, T>,
   key: string,
   item: T,
   faults: readonly Problem[],
-  { problems }: KnownReadings,
+  { problems }: ComposedReadings,
 ): boolean {
   problems.push(...faults)
   if (faults.length === 0 && !taken.has(key)) taken.set(key, item)
   return faults.length === 0
 }
 
-function promptFaults(prompt: Prompt, { prompts, dependencies, owners }: KnownReadings): Problem[] {
+function promptFaults(prompt: Prompt, { prompts, dependencies, owners }: ComposedReadings): Problem[] {
   const { name } = prompt
   const first = prompts.get(name) ?? otherOwner(owners, 'prompt', prompt)
   const missing = missingRequires(prompt, { kind: 'prompt', name }, dependencies)
   return first ? [nameTaken('prompt', name, prompt, first), ...missing] : missing
 }
 
-function resourceFaults(resource: Resource, { resources, dependencies }: KnownReadings, kind: SourceKind): Problem[] {
+function resourceFaults(
+  resource: Resource,
+  { resources, dependencies }: ComposedReadings,
+  kind: SourceKind,
+): Problem[] {
   const { key } = resource
   const first = resources.get(key)
   const missing = missingRequires(resource, { kind: 'resource', name: key }, dependencies)
-  // The address of a foreign server's resource cannot be changed here, and most agents have only one of the two.
+  // URIs of foreign servers cannot be changed here, and most agents have only one of the two servers.
   const mayShare = kind === 'upstream' && first?.unit !== resource.unit
   return first && !mayShare ? [addressTaken(resource, first, kind), ...missing] : missing
 }
@@ -242,20 +250,19 @@ function addressTaken(resource: Resource, first: Origin, kind: SourceKind): Prob
   const text = `The address "${key}" is taken by ${first.unit} (${first.source}); the earlier one stays.`
   const field = uri === undefined ? 'uriTemplate' : 'uri'
   return {
-    ...misfit(resource, `resource:${key}`, field, text),
+    ...definitionProblem(resource, `resource:${key}`, field, text),
     fix: FIX_ADDRESS[kind === 'upstream' ? 'theirs' : 'ours'],
   }
 }
 
-/** Something about a definition that is right in itself and does not fit with the others. */
-export function misfit(origin: Origin, subject: string, field: string, message: string): Problem {
+/** A problem of a definition that is valid but does not fit with the others. */
+export function definitionProblem(origin: Origin, subject: string, field: string, message: string): Problem {
   return { severity: 'error', code: 'DEFINITION_INVALID', where: origin.unit, subject, field, message }
 }
 
-/** What has a name, and whose it is. */
 export type NamedKind = 'tool' | 'prompt' | 'capability' | 'injection' | 'dependency' | 'op' | 'unit'
 
-/** A name that something else has. Of a tool of an upstream also what the server calls it, which is what its entry goes by. */
+/** Reports a name that is taken. For an upstream tool `ownName` is what the server calls it, as its entry uses that name. */
 export function nameTaken(
   kind: NamedKind,
   name: string,
@@ -266,11 +273,10 @@ export function nameTaken(
   const upstream = upstreamIn(origin.unit)
   const { ownName = name } = origin
   const fix = upstream === undefined ? fixHere(kind) : fixUpstream({ upstream, kind, ownName })
-  return { ...misfit(origin, `${kind}:${name}`, 'name', text), fix }
+  return { ...definitionProblem(origin, `${kind}:${name}`, 'name', text), fix }
 }
 
-/** What would be wrong if an upstream offered this beside what there is now. */
-export function clashWith(
+export function findNameClash(
   { tools, prompts, owners }: Pick<Generation, 'tools' | 'prompts' | 'owners'>,
   wanted: Origin & { readonly kind: 'tool' | 'prompt'; readonly name: string; readonly ownName: string },
 ): Problem | undefined {
@@ -280,14 +286,14 @@ export function clashWith(
 }
 
 function whyKept(origin: Origin, first: Origin & { readonly isHeld?: boolean }): string {
-  if (first.isHeld) return 'it has it now, and keeps it while what it has there is held back'
+  if (first.isHeld) return 'it has the name now, and keeps it while its definition is held back'
   if (upstreamIn(origin.unit) === undefined) return 'the earlier one stays'
   return upstreamIn(first.unit) === undefined
-    ? 'what is built in or defined by the project goes before what a server has'
-    : 'it has it now, and keeps it for as long as it offers it'
+    ? 'built-in and project definitions take precedence over servers'
+    : 'it has the name now, and keeps it while it offers it'
 }
 
-/** Where a named definition says it, in whichever file that is. */
+/** The field that holds the name of each kind of definition. */
 const FIELDS = {
   tool: 'name',
   prompt: 'name',
@@ -301,33 +307,31 @@ function fixHere(kind: NamedKind): string {
   return kind === 'unit' ? 'Give one of the two files another name.' : `Give one of the two another "${FIELDS[kind]}".`
 }
 
-/** The names of a foreign server cannot be changed here, only what they are called here. */
+/** Names of a foreign server can only be changed in its entry. */
 function fixUpstream({ upstream, kind, ownName }: { upstream: string; kind: NamedKind; ownName: string }): string {
   const entry = `its entry in "mcpServers"`
   if (kind === 'tool') {
     const named = `"tools": { ${JSON.stringify(ownName)}: { "name": "…" } }`
-    const prefixed = 'Where it is given no name there, "prefix": "…" for all that this server has does as well.'
+    const prefixed = 'Or give the server a "prefix": "…", which applies to all tools without a name there.'
     return `Give it another name in the entry "${upstream}" of "mcpServers": ${named}. ${prefixed}`
   }
   if (kind === 'prompt')
-    return `Give all that "${upstream}" has another beginning, with "prefix" in ${entry}, or leave out its prompts: "prompts": false.`
-  if (kind === 'capability') return `Give ${entry} another key than "${upstream}". Agents then have it by that one.`
+    return `Give the names of "${upstream}" another "prefix" in ${entry}, or leave out its prompts: "prompts": false.`
+  if (kind === 'capability') return `Give ${entry} another key than "${upstream}". Agents then use that key.`
   return fixHere(kind)
 }
 
-/** Declarations make a capability together, and none may add to a programmed one. */
+/** Declarations share a capability, but cannot add to a programmed one. */
 export function capabilityTaken({ path, capability, ...origin }: Declaration, first: Origin): Problem {
   const text = `declaration "${path}": capability "${capability}" is that of ${first.unit} (${first.source}), which stays as it is.`
-  const fix = 'Say another "capability", or move the file to another folder.'
-  return { ...misfit(origin, `declaration:${path}`, 'capability', text), fix }
+  const fix = 'Choose another "capability", or move the file to another folder.'
+  return { ...definitionProblem(origin, `declaration:${path}`, 'capability', text), fix }
 }
 
-/** A definition that says what it needs. */
 interface Needing extends Origin {
   readonly requires: readonly string[]
 }
 
-/** What it requires and nothing defines. */
 export function missingRequires(
   item: Needing,
   { kind, name }: { kind: string; name: string },
@@ -339,11 +343,10 @@ export function missingRequires(
     .map(one => {
       const hint = didYouMean(one, dependencies.keys())
       const text = `${title} "${name}" requires "${one}", which nothing defines.${hint}`
-      return misfit(item, `${kind}:${name}`, 'requires', text)
+      return definitionProblem(item, `${kind}:${name}`, 'requires', text)
     })
 }
 
-/** What it asks persons for and nothing declares. */
 export function missingConsent(
   item: Origin & { readonly consent: readonly string[] },
   name: string,
@@ -354,6 +357,6 @@ export function missingConsent(
     .map(one => {
       const hint = didYouMean(one, operations.keys())
       const text = `Tool "${name}" asks for "${one}", which no capability declares.${hint}`
-      return misfit(item, `tool:${name}`, 'consent', text)
+      return definitionProblem(item, `tool:${name}`, 'consent', text)
     })
 }

@@ -1,102 +1,92 @@
 import { type Problem } from '../../contracts/index.ts'
 import { didYouMean } from '../kernel/index.ts'
-import { type CheckedUnit, cannotBeOffered, describeTool, LOST_NAME, leftOut, WRONG_DEFINITION } from './check-unit.ts'
-import { type Declare, type Declared } from './compose-declarations.ts'
 import {
+  type CheckedUnit,
+  cannotBeOffered,
+  describeTool,
+  NAME_TAKEN,
+  WRONG_DEFINITION,
+  wrongTool,
+} from './check-unit.ts'
+import { isAbout } from './checks.ts'
+import {
+  addReadings,
   type CommandWords,
+  type ComposedReadings,
   capabilityTaken,
-  emptyScopes,
-  type KnownReadings,
-  misfit,
+  definitionProblem,
+  findOwners,
   missingConsent,
   missingRequires,
   type NamedKind,
   nameTaken,
   type Owners,
   otherOwner,
-  ownersAmong,
-  takeConsentOperations,
-  takeReadings,
-  withOwnWord,
+  uniqueConsentOperations,
+  unusableScopes,
+  withUniqueCommand,
 } from './compose-parts.ts'
-import { type ConsentOperationDefinition } from './consent-operation.ts'
+import { type Declare, type Declared } from './declared-tool.ts'
+import { type ConsentOperationDefinition } from './definitions.ts'
 import {
+  byPrecedence,
   type CatalogueCapability,
   type CatalogueInjection,
   type Dependency,
   type Generation,
-  inOrder,
   type Origin,
   type SourceKind,
   type Tool,
 } from './generation.ts'
-import { isAbout } from './problem-list.ts'
 import { withLastGood } from './sources.ts'
 
-/** Puts checked units together: the earlier source keeps a name, and what refers to nothing is left out and explained. */
+/** Composes checked units: the earlier source keeps a name, and what refers to nothing is left out with a problem. */
 function composeGeneration(
   facts: Pick<Generation, 'number' | 'isPartial'>,
   units: readonly CheckedUnit[],
   declare: Declare,
 ): { generation: Generation; problems: Problem[] } {
   const problems = units.flatMap(unit => unit.problems)
-  const ordered = inOrder(units)
-  const ops = takeNames(
-    ordered.flatMap(unit => unit.ops),
+  const ordered = byPrecedence(units)
+  const ops = uniqueByName(
     'op',
     problems,
+    ordered.flatMap(unit => unit.ops),
   )
   const declared = declare(ordered, ops)
   problems.push(...declared.problems)
-  const written = takeNames(
-    ordered.flatMap(unit => unit.dependencies),
+  const written = uniqueByName(
     'dependency',
     problems,
+    ordered.flatMap(unit => unit.dependencies),
   )
-  const dependencies = linkedDependencies(withNeeded(written, declared, problems), problems)
-  const consentOperations = takeConsentOperations(ordered, problems)
-  problems.push(...unmetBesides(declared, dependencies, consentOperations))
-  const tools = new Map<string, Tool>()
-  const prompts: KnownReadings['prompts'] = new Map()
-  const resources: KnownReadings['resources'] = new Map()
-  const words: CommandWords = new Map()
-  const known: Known = {
-    tools,
-    words,
-    prompts,
-    resources,
+  const dependencies = linkedDependencies(withOpDependencies(written, declared, problems), problems)
+  const consentOperations = uniqueConsentOperations(ordered, problems)
+  problems.push(...missingReferences(declared, dependencies, consentOperations))
+  const composed: Composed = {
+    tools: new Map(),
+    prompts: new Map(),
+    resources: new Map(),
+    words: new Map(),
+    owners: NO_OWNERS,
     dependencies,
     consentOperations,
     problems,
-    owners: NO_OWNERS,
   }
-  const { capabilities, injections } = takeBundles(ordered, declared, known)
-  const knowledge = takeNames(
-    ordered.flatMap(unit => unit.knowledge),
+  const bundles = addBundles(ordered, declared, composed)
+  const knowledge = uniqueByName(
     'unit',
     problems,
+    ordered.flatMap(unit => unit.knowledge),
   )
-  problems.push(...emptyScopes(ordered, tools))
-  return {
-    generation: Object.freeze({
-      ...facts,
-      tools,
-      prompts,
-      resources,
-      dependencies,
-      owners: known.owners,
-      capabilities,
-      injections,
-      consentOperations,
-      ops,
-      knowledge,
-    }),
-    problems,
-  }
+  const { tools, prompts, resources, owners } = composed
+  problems.push(...unusableScopes(ordered, tools))
+  const definitions = { tools, prompts, resources, dependencies, owners, ...bundles, consentOperations, ops, knowledge }
+  return { generation: Object.freeze({ ...facts, ...definitions }), problems }
 }
 
-/** What the ops of declarations need, beside what is defined. The same may be needed by several, and be there already. */
-function withNeeded(
+/** Adds the dependencies of declared ops. Several may need the same one, and it may exist already. */
+function withOpDependencies(
   written: ReadonlyMap<string, Dependency>,
   { dependencies }: Declared,
   problems: Problem[],
@@ -110,11 +100,11 @@ function withNeeded(
   return all
 }
 
-/** Of a declaration that is no tool for other reasons, what it names in vain: all that is wrong is told at once. */
-function unmetBesides(
+/** Unknown references of declarations that fail for other reasons too, so that all problems are reported at once. */
+function missingReferences(
   { capabilities }: Declared,
-  dependencies: Known['dependencies'],
-  operations: Known['consentOperations'],
+  dependencies: Composed['dependencies'],
+  operations: Composed['consentOperations'],
 ): Problem[] {
   return [...capabilities.values()].flat().flatMap(({ capability, declarations }) => {
     const made = new Set(capability.tools.map(({ name }) => name))
@@ -127,47 +117,47 @@ function unmetBesides(
   })
 }
 
-function withSoundParts(found: CatalogueCapability, known: Known, kind: SourceKind): CatalogueCapability {
-  const before = known.problems.length
-  const { tools, dropped } = takeTools(found.tools, known, kind)
-  const faults = known.problems.slice(before)
-  const capability = { ...found, ...takeReadings(found, known, kind), tools }
+function fitCapability(found: CatalogueCapability, composed: Composed, kind: SourceKind): CatalogueCapability {
+  const before = composed.problems.length
+  const { tools, dropped } = addTools(found.tools, composed, kind)
+  const faults = composed.problems.slice(before)
+  const capability = { ...found, ...addReadings(found, composed, kind), tools }
   if (dropped.length === 0) return capability
-  const reasons = dropped.map(tool => leftOut(tool, reasonFor(tool, faults, kind)))
-  return { ...capability, descriptors: tools.map(describeTool), leftOut: [...capability.leftOut, ...reasons] }
+  const reasons = dropped.map(tool => wrongTool(tool, reasonFor(tool, faults, kind)))
+  return { ...capability, descriptors: tools.map(describeTool), hidden: [...capability.hidden, ...reasons] }
 }
 
-/** The author of a tool here fixes it; of an upstream's tool the reason says at once what is in its way. */
+/** Why a tool was dropped. For upstream tools it includes the fault, because the reader cannot fix them. */
 function reasonFor({ name }: Tool, faults: readonly Problem[], kind: SourceKind): string {
   const fault = faults.find(({ subject }) => subject === `tool:${name}`)
-  if (fault?.field === 'name') return LOST_NAME
+  if (fault?.field === 'name') return NAME_TAKEN
   return fault === undefined || kind !== 'upstream' ? WRONG_DEFINITION : cannotBeOffered(fault.message)
 }
 
 /**
- * An injection's server stands beside those of capabilities, so the two share one set of keys. Unit by unit, so that
- * nothing a project or an upstream brings takes the name of a built-in tool, whichever of the two brings that one.
+ * Adds capabilities and injections, which share one set of keys because each becomes an MCP server. Goes unit by unit, so that no
+ * project or upstream takes the name of a built-in tool.
  */
-function takeBundles(units: readonly CheckedUnit[], declared: Declared, known: Known) {
+function addBundles(units: readonly CheckedUnit[], declared: Declared, composed: Composed) {
   const taken = new Map<string, Origin>()
   const capabilities = new Map<string, CatalogueCapability>()
   const injections: CatalogueInjection[] = []
   const take = (kind: 'capability' | 'injection', key: string, origin: Origin): boolean => {
     const first = taken.get(key)
-    if (first) known.problems.push(nameTaken(kind, key, origin, first))
+    if (first) composed.problems.push(nameTaken(kind, key, origin, first))
     else taken.set(key, origin)
     return !first
   }
   const add = (one: CatalogueCapability, kind: SourceKind) =>
-    capabilities.set(one.key, { ...withSoundParts(one, known, kind), position: capabilities.size })
+    capabilities.set(one.key, { ...fitCapability(one, composed, kind), position: capabilities.size })
   for (const unit of units) {
-    // By now it is known which of them are left out for their own names.
-    if (unit.kind === 'upstream' && known.owners === NO_OWNERS)
-      known.owners = ownersAmong(units.filter(isUpstream), one => taken.has(one.key))
+    // By now it is known which upstreams are left out because their own key is taken.
+    if (unit.kind === 'upstream' && composed.owners === NO_OWNERS)
+      composed.owners = findOwners(units.filter(isUpstream), one => taken.has(one.key))
     for (const one of unit.capabilities) if (take('capability', one.key, one)) add(one, unit.kind)
     for (const { capability, declarations } of declared.capabilities.get(unit) ?? []) {
       const first = taken.get(capability.key)
-      if (first) known.problems.push(...declarations.map(one => capabilityTaken(one, first)))
+      if (first) composed.problems.push(...declarations.map(one => capabilityTaken(one, first)))
       else {
         taken.set(capability.key, capability)
         add(capability, unit.kind)
@@ -175,7 +165,7 @@ function takeBundles(units: readonly CheckedUnit[], declared: Declared, known: K
     }
     for (const one of unit.injections) {
       if (take('injection', one.injection.key, one))
-        injections.push({ ...one, tools: takeTools(one.tools, known, unit.kind).tools })
+        injections.push({ ...one, tools: addTools(one.tools, composed, unit.kind).tools })
     }
   }
   return { capabilities, injections }
@@ -187,16 +177,16 @@ function isUpstream({ kind }: CheckedUnit): boolean {
   return kind === 'upstream'
 }
 
-interface Known extends KnownReadings {
+interface Composed extends ComposedReadings {
   readonly tools: Map<string, Tool>
   readonly words: CommandWords
   readonly consentOperations: ReadonlyMap<string, ConsentOperationDefinition>
 }
 
-function takeNames<T extends Origin & ({ name: string } | { id: string } | { path: string })>(
-  items: readonly T[],
+function uniqueByName<T extends Origin & ({ name: string } | { id: string } | { path: string })>(
   kind: NamedKind,
   problems: Problem[],
+  items: readonly T[],
 ): Map<string, T> {
   const taken = new Map<string, T>()
   for (const item of items) {
@@ -208,7 +198,7 @@ function takeNames<T extends Origin & ({ name: string } | { id: string } | { pat
   return taken
 }
 
-/** Leaves out dependencies that hang on nothing or on themselves, and those that hang on them. */
+/** Leaves out dependencies with unknown or circular parents, and everything that depends on them. */
 export function linkedDependencies(
   all: ReadonlyMap<string, Dependency>,
   problems: Problem[] = [],
@@ -229,61 +219,61 @@ export function linkedDependencies(
 
 function brokenParent(dependency: Dependency, parent: string, all: ReadonlyMap<string, Dependency>): Problem {
   const message = all.has(parent)
-    ? `hangs on "${parent}", which is left out or hangs on it in turn`
+    ? `depends on "${parent}", which is left out or depends on it in turn`
     : `names "${parent}", which nothing defines.${didYouMean(parent, all.keys())}`
-  return misfit(dependency, `dependency:${dependency.name}`, 'dependsOn', `Dependency "${dependency.name}" ${message}`)
+  return definitionProblem(
+    dependency,
+    `dependency:${dependency.name}`,
+    'dependsOn',
+    `Dependency "${dependency.name}" ${message}`,
+  )
 }
 
-function takeTools(found: readonly Tool[], known: Known, kind: SourceKind): { tools: Tool[]; dropped: Tool[] } {
+function addTools(found: readonly Tool[], composed: Composed, kind: SourceKind): { tools: Tool[]; dropped: Tool[] } {
   const tools: Tool[] = []
   const dropped: Tool[] = []
   for (const tool of found) {
-    const faults = faultsOf(tool, known)
-    known.problems.push(...faults)
+    const faults = faultsOf(tool, composed)
+    composed.problems.push(...faults)
     if (faults.length > 0) {
       dropped.push(tool)
       continue
     }
-    const kept = withOwnWord(tool, known, kind)
-    known.tools.set(kept.name, kept)
+    const kept = withUniqueCommand(tool, composed, kind)
+    composed.tools.set(kept.name, kept)
     tools.push(kept)
   }
   return { tools, dropped }
 }
 
-function faultsOf(tool: Tool, known: Known): Problem[] {
+function faultsOf(tool: Tool, composed: Composed): Problem[] {
   const faults: Problem[] = []
-  const first = known.tools.get(tool.name) ?? otherOwner(known.owners, 'tool', tool)
+  const first = composed.tools.get(tool.name) ?? otherOwner(composed.owners, 'tool', tool)
   if (first) faults.push(nameTaken('tool', tool.name, tool, first))
-  faults.push(...missingRequires(tool, { kind: 'tool', name: tool.name }, known.dependencies))
-  faults.push(...missingConsent(tool, tool.name, known.consentOperations))
+  faults.push(...missingRequires(tool, { kind: 'tool', name: tool.name }, composed.dependencies))
+  faults.push(...missingConsent(tool, tool.name, composed.consentOperations))
   return faults
 }
 
 export interface Composition {
   readonly generation: Generation
   readonly problems: readonly Problem[]
-  /** The units it was made of. */
   readonly units: readonly CheckedUnit[]
 }
 
 interface CompositionParts {
   readonly number: number
-  /** Some source is still loading. */
   readonly isPartial: boolean
   readonly units: readonly CheckedUnit[]
-  /** Units of the host program; they come with every generation. */
   readonly registered: readonly CheckedUnit[]
-  /** What the present generation is made of, and what is wrong with it. */
   readonly used: readonly CheckedUnit[]
   readonly faults: readonly Problem[]
   readonly declare: Declare
 }
 
 /**
- * Composes; a changed file that is right in itself but does not fit with the others (it needs what nothing defines, or
- * takes a name) keeps the version that did fit. Not so what an upstream has: an old version of it would offer what its
- * server no longer does.
+ * Composes a generation. A changed file that is valid but does not fit with the others (an unknown reference, a taken name) keeps
+ * its previous version. Upstreams do not: the previous version would offer tools their server no longer has.
  */
 export function composeBest(parts: CompositionParts): Composition {
   const { number, isPartial, units, registered, used, faults, declare } = parts

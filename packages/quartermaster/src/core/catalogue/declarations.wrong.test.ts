@@ -10,7 +10,7 @@ describe('a wrong declaration', () => {
     [
       'names an op that nobody has',
       { op: 'op.notes.apend' },
-      'op "op.notes.apend" is registered by nothing. Did you mean "op.notes.append"?',
+      'op "op.notes.apend" is not registered. Did you mean "op.notes.append"?',
     ],
     ['names no op', { op: 'append' }, 'op must look like "op.notes.append".'],
     ['says nothing of itself', { short: undefined }, 'short is needed.'],

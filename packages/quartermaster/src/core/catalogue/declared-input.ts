@@ -7,22 +7,18 @@ import {
   type RetryPolicy,
 } from '../../contracts/index.ts'
 import { didYouMean } from '../kernel/index.ts'
-import { type CheckDeps } from './checks.ts'
+import { type CheckDeps, type ProblemList } from './checks.ts'
+import { findWidenings } from './compare-schemas.ts'
 import { type OpFacts } from './definitions.ts'
 import { type CatalogueOp } from './generation.ts'
-import { widenings } from './narrower.ts'
-import { type ProblemList } from './problem-list.ts'
 
-/** What a declared tool takes. */
 export interface DeclaredInput {
-  /** What callers give. */
   readonly schema: JsonSchema
-  /** What the op is given where callers do not say otherwise, or cannot. */
   readonly given: Readonly<Record<string, unknown>>
 }
 
-/** Makes the input of a declared tool, and compares it with what its op takes, both ways. */
-export function declaredInput(facts: DeclarationFacts, op: CatalogueOp, at: DeclaredPlace): DeclaredInput {
+/** Builds the input schema of a declared tool and checks it against the input of its op. */
+export function declaredInput(facts: DeclarationFacts, op: CatalogueOp, report: DeclarationReport): DeclaredInput {
   const wide = op.input?.described
   const parameters = Object.entries(facts.parameters).map(([name, written]) => parameterOf(name, written, wide))
   const required = parameters.filter(one => one.isRequired).map(({ name }) => name)
@@ -33,14 +29,14 @@ export function declaredInput(facts: DeclarationFacts, op: CatalogueOp, at: Decl
     additionalProperties: false,
     ...(wide?.$defs === undefined ? {} : { $defs: wide.$defs }),
   }
-  const wrong = wrongSchemas(schema, at)
+  const wrong = wrongSchemas(schema, report)
   const sound = parameters.filter(({ name }) => !wrong.has(name))
-  if (wide) compareWith(wide, { facts, parameters: sound, op, at })
-  else for (const one of sound) checkFree(one, at)
-  const defaults = sound.filter(one => 'default' in one.schema && isDefaultSound(one, schema, at))
+  if (wide) compareWithOp(wide, { facts, parameters: sound, op, report })
+  else for (const one of sound) checkHasType(one, report)
+  const defaults = sound.filter(one => 'default' in one.schema && isDefaultSound(one, schema, report))
   const given = { ...Object.fromEntries(defaults.map(one => [one.name, one.schema.default])), ...facts.fixed }
   if (!wide && Object.keys(facts.fixed).length > 0)
-    at.add('fixed', `has values, and "${op.id}" has no inputs of its own to give them to. Write them under "with"`)
+    report.add('fixed', `has values, and "${op.id}" has no inputs of its own to give them to. Write them under "with"`)
   return { schema, given }
 }
 
@@ -50,13 +46,13 @@ interface Parameter {
   readonly schema: JsonSchema
 }
 
-/** What a declaration does not say of a parameter is as its op has it. */
+/** Keywords a declaration omits for a parameter are inherited from the op. */
 function parameterOf(name: string, written: DeclaredParameter, wide: JsonSchema | undefined): Parameter {
   const { required, ...own } = written ?? {}
   const base = wide && propertyOf(wide, name)
   const inherited = typeof base === 'object' ? base : {}
   const isRequired = required ?? (!('default' in own) && requiredOf(wide).includes(name))
-  return { name, isRequired, schema: { ...inherited, ...(lifted(own) as JsonSchema) } }
+  return { name, isRequired, schema: { ...inherited, ...(normalizeRequired(own) as JsonSchema) } }
 }
 
 function propertyOf({ properties }: JsonSchema, name: string): JsonSchema | boolean | undefined {
@@ -68,111 +64,120 @@ function requiredOf(schema: JsonSchema | undefined): readonly string[] {
   return Array.isArray(schema?.required) ? schema.required : []
 }
 
-/** Inside of an object too, `required: true` is said at each property; JSON Schema has it as a list of names. */
-function lifted(schema: unknown): unknown {
-  if (Array.isArray(schema)) return schema.map(lifted)
+/** Turns `required: true` at nested properties into JSON Schema's list of names. */
+function normalizeRequired(schema: unknown): unknown {
+  if (Array.isArray(schema)) return schema.map(normalizeRequired)
   if (typeof schema !== 'object' || schema === null) return schema
   const whole = Object.fromEntries(
-    Object.entries(schema).map(([word, value]) => [word, IN_WORDS.has(word) ? value : lifted(value)]),
+    Object.entries(schema).map(([word, value]) => [word, VALUE_KEYWORDS.has(word) ? value : normalizeRequired(value)]),
   )
   const { properties } = schema as JsonSchema
   if (typeof properties !== 'object' || properties === null) return whole
   const entries = Object.entries(properties as Record<string, JsonSchema>)
   const required = entries.filter(([, one]) => one?.required === true).map(([name]) => name)
-  const parts = entries.map(([name, one]) => [name, lifted(withoutMark(one))])
+  const parts = entries.map(([name, one]) => [name, normalizeRequired(withoutRequiredFlag(one))])
   const all = [...new Set([...requiredOf(schema as JsonSchema), ...required])]
   return { ...whole, properties: Object.fromEntries(parts), ...(all.length > 0 ? { required: all } : {}) }
 }
 
-/** What holds values, and no schemas. */
-const IN_WORDS = new Set(['default', 'enum', 'const', 'examples', 'required', 'properties'])
+const VALUE_KEYWORDS = new Set(['default', 'enum', 'const', 'examples', 'required', 'properties'])
 
-function withoutMark(schema: unknown): unknown {
+function withoutRequiredFlag(schema: unknown): unknown {
   if (typeof schema !== 'object' || schema === null) return schema
   const { required, ...rest } = schema as JsonSchema
   return typeof required === 'boolean' ? rest : schema
 }
 
-/** The names of parameters that are no schemas, after having said why. */
-function wrongSchemas(schema: JsonSchema, at: DeclaredPlace): Set<PropertyKey | undefined> {
-  const issues = at.deps.compiler.check(schema).map(({ path, message }) => ({ path: path.slice(1), message }))
-  at.addIssues('parameters', issues)
+/** Reports parameters that are invalid schemas and returns their names. */
+function wrongSchemas(schema: JsonSchema, report: DeclarationReport): Set<PropertyKey | undefined> {
+  const issues = report.deps.compiler.check(schema).map(({ path, message }) => ({ path: path.slice(1), message }))
+  report.addIssues('parameters', issues)
   return new Set(issues.map(({ path }) => path[0]))
 }
 
-interface Compared {
+interface Comparison {
   readonly facts: DeclarationFacts
   readonly parameters: readonly Parameter[]
   readonly op: CatalogueOp
-  readonly at: DeclaredPlace
+  readonly report: DeclarationReport
 }
 
-function compareWith(wide: JsonSchema, { facts, parameters, op, at }: Compared): void {
+function compareWithOp(wide: JsonSchema, { facts, parameters, op, report }: Comparison): void {
   const known = Object.keys((wide.properties ?? {}) as object)
-  const { compiler } = at.deps
+  const { compiler } = report.deps
   const comparison = { compiler, root: wide }
   const others = typeof wide.additionalProperties === 'object' ? (wide.additionalProperties as JsonSchema) : undefined
   const unknown = (field: string, name: string) =>
-    at.add(field, `is no input of "${op.id}".${didYouMean(name, known) || ` It has ${known.join(', ') || 'none'}.`}`)
+    report.add(
+      field,
+      `is no input of "${op.id}".${didYouMean(name, known) || ` It has ${known.join(', ') || 'none'}.`}`,
+    )
   for (const { name, schema } of parameters) {
     const theirs = propertyOf(wide, name) ?? others
     if (theirs === undefined) unknown(`parameters.${name}`, name)
-    else at.addIssues(`parameters.${name}`, widenings(schema, theirs, comparison))
+    else report.addIssues(`parameters.${name}`, findWidenings(schema, theirs, comparison))
     if (Object.hasOwn(facts.fixed, name))
-      at.add(`fixed.${name}`, 'is a parameter as well; it can be only one of the two')
+      report.add(`fixed.${name}`, 'is a parameter as well; it can be only one of the two')
   }
   for (const [name, value] of Object.entries(facts.fixed)) {
     const theirs = propertyOf(wide, name) ?? others
     if (theirs === undefined) unknown(`fixed.${name}`, name)
-    else at.addIssues(`fixed.${name}`, widenings({ const: value }, theirs, comparison))
+    else report.addIssues(`fixed.${name}`, findWidenings({ const: value }, theirs, comparison))
   }
-  for (const name of requiredOf(wide)) checkGiven(name, { facts, parameters, op, at })
+  for (const name of requiredOf(wide)) checkSupplied(name, { facts, parameters, op, report })
 }
 
-/** What the op needs must come from somewhere. */
-function checkGiven(name: string, { facts, op, at }: Compared): void {
+/** Reports a required input of the op that nothing supplies. */
+function checkSupplied(name: string, { facts, op, report }: Comparison): void {
   if (Object.hasOwn(facts.fixed, name)) return
   const written = facts.parameters[name]
   if (written === undefined)
-    at.add(`parameters.${name}`, `is missing, and "${op.id}" needs it: declare it, or give it a value under "fixed"`)
+    report.add(
+      `parameters.${name}`,
+      `is missing, and "${op.id}" needs it: declare it, or give it a value under "fixed"`,
+    )
   else if (written?.required === false && !('default' in written))
-    at.add(`parameters.${name}.required`, `must be true, or have a default: "${op.id}" needs it`)
+    report.add(`parameters.${name}.required`, `must be true, or have a default: "${op.id}" needs it`)
 }
 
 const TYPED = ['type', 'enum', 'const', 'anyOf', 'oneOf', 'allOf', '$ref']
 
-/** Where the op has no inputs of its own, nothing else says what a parameter is. */
-function checkFree({ name, schema }: Parameter, at: DeclaredPlace): void {
+/** Without inputs of the op, nothing else gives a parameter its type. */
+function checkHasType({ name, schema }: Parameter, report: DeclarationReport): void {
   if (!TYPED.some(word => word in schema))
-    at.add(`parameters.${name}.type`, 'is needed: string, number, integer, boolean, array or object')
+    report.add(`parameters.${name}.type`, 'is needed: string, number, integer, boolean, array or object')
 }
 
-function isDefaultSound({ name, schema }: Parameter, whole: JsonSchema, at: DeclaredPlace): boolean {
+function isDefaultSound({ name, schema }: Parameter, whole: JsonSchema, report: DeclarationReport): boolean {
   const defs = whole.$defs === undefined ? {} : { $defs: whole.$defs }
-  const checked = at.deps.compiler.compile({ ...defs, ...schema })(schema.default)
-  if (!checked.ok) at.addIssues(`parameters.${name}.default`, checked.issues)
+  const checked = report.deps.compiler.compile({ ...defs, ...schema })(schema.default)
+  if (!checked.ok) report.addIssues(`parameters.${name}.default`, checked.issues)
   return checked.ok
 }
 
-/** From what does nothing by itself to what does most. */
 const RETRIES: readonly RetryPolicy[] = ['manual', 'verifyFirst', 'replay']
 
 /**
- * The safety facts of a declared tool. What the op says of itself is true of whatever is made of it: a declaration may be
- * more careful, and never less. What the op leaves open, the declaration says.
+ * The safety facts of a declared tool. Facts of the op hold for every tool made of it, so a declaration may be more careful and
+ * never less. It decides what the op leaves open.
  */
-export function declaredFacts(facts: DeclarationFacts, op: OpFacts, at: DeclaredPlace): OpFacts {
+export function declaredFacts(facts: DeclarationFacts, op: OpFacts, report: DeclarationReport): OpFacts {
   const timeoutMs = facts.timeoutSeconds === undefined ? undefined : Math.round(facts.timeoutSeconds * 1000)
   const declared = { ...facts, timeoutMs }
-  checkFlags(facts, op, at)
-  checkRetry(facts.retry, op.retry, at)
-  checkTask(facts.asTask, op.asTask, at)
-  checkMost('timeoutSeconds', facts.timeoutSeconds, op.timeoutMs === undefined ? undefined : op.timeoutMs / 1000, at)
-  checkMost('maxResultBytes', facts.maxResultBytes, op.maxResultBytes, at)
+  checkFlags(facts, op, report)
+  checkRetry(facts.retry, op.retry, report)
+  checkTask(facts.asTask, op.asTask, report)
+  checkUpperBound(
+    'timeoutSeconds',
+    facts.timeoutSeconds,
+    op.timeoutMs === undefined ? undefined : op.timeoutMs / 1000,
+    report,
+  )
+  checkUpperBound('maxResultBytes', facts.maxResultBytes, op.maxResultBytes, report)
   const consent = facts.consent.map(one => (typeof one === 'string' ? one : one.name))
   return {
-    ...withoutGaps(op),
-    ...withoutGaps({
+    ...withoutUndefined(op),
+    ...withoutUndefined({
       mutates: declared.mutates,
       idempotent: declared.idempotent,
       retry: declared.retry,
@@ -185,39 +190,44 @@ export function declaredFacts(facts: DeclarationFacts, op: OpFacts, at: Declared
   }
 }
 
-function checkFlags(facts: DeclarationFacts, op: OpFacts, at: DeclaredPlace): void {
-  if (op.mutates === true && facts.mutates === false) at.add('mutates', 'cannot be false: the op changes things')
+function checkFlags(facts: DeclarationFacts, op: OpFacts, report: DeclarationReport): void {
+  if (op.mutates === true && facts.mutates === false) report.add('mutates', 'cannot be false: the op changes things')
   if (op.idempotent === false && facts.idempotent === true)
-    at.add('idempotent', 'cannot be true: with the op, doing it twice is not the same as once')
+    report.add('idempotent', 'cannot be true: with the op, doing it twice is not the same as once')
 }
 
-function checkRetry(declared: RetryPolicy | undefined, op: RetryPolicy | undefined, at: DeclaredPlace): void {
+function checkRetry(declared: RetryPolicy | undefined, op: RetryPolicy | undefined, report: DeclarationReport): void {
   if (declared === undefined || op === undefined || RETRIES.indexOf(declared) <= RETRIES.indexOf(op)) return
   const careful = RETRIES.slice(0, RETRIES.indexOf(op) + 1).map(one => `"${one}"`)
-  at.add('retry', `is "${declared}", and the op allows ${careful.join(' or ')}`)
+  report.add('retry', `is "${declared}", and the op allows ${careful.join(' or ')}`)
 }
 
-function checkTask(declared: AsTask | undefined, op: AsTask | undefined, at: DeclaredPlace): void {
+function checkTask(declared: AsTask | undefined, op: AsTask | undefined, report: DeclarationReport): void {
   if (declared === undefined || op === undefined || op === 'whenPossible' || declared === op) return
-  at.add('asTask', `is "${declared}", and the op is "${op}"`)
+  report.add('asTask', `is "${declared}", and the op is "${op}"`)
 }
 
-function checkMost(field: string, declared: number | undefined, op: number | undefined, at: DeclaredPlace): void {
-  if (declared !== undefined && op !== undefined && declared > op) at.add(field, `is at most ${op}, as the op has it`)
+function checkUpperBound(
+  field: string,
+  declared: number | undefined,
+  op: number | undefined,
+  report: DeclarationReport,
+): void {
+  if (declared !== undefined && op !== undefined && declared > op)
+    report.add(field, `is at most ${op}, as the op has it`)
 }
 
-function withoutGaps<T extends object>(value: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
+function withoutUndefined<T extends object>(value: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
   return Object.fromEntries(Object.entries(value).filter(([, one]) => one !== undefined)) as never
 }
 
-/** Where the problems of one declaration go. */
-export interface DeclaredPlace {
+export interface DeclarationReport {
   readonly deps: CheckDeps
   add(field: string, message: string): void
   addIssues(field: string, issues: readonly Issue[]): void
 }
 
-export function declaredPlace(subject: string, problems: ProblemList, deps: CheckDeps): DeclaredPlace {
+export function createReport(subject: string, problems: ProblemList, deps: CheckDeps): DeclarationReport {
   return {
     deps,
     add: (field, message) => problems.add(subject, field, message),
@@ -225,7 +235,7 @@ export function declaredPlace(subject: string, problems: ProblemList, deps: Chec
   }
 }
 
-/** A problem is told behind the name of its field; what libraries say is often a sentence of its own. */
+/** Problems follow the name of their field, but library messages are often whole sentences. */
 function asPredicate({ path, message }: Issue): Issue {
   return { path, message: /^[A-Z"]/.test(message) ? `is wrong: ${message}` : message }
 }

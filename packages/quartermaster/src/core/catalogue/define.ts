@@ -16,44 +16,44 @@ import {
 import { describeSchema, type SchemaLike } from './schema.ts'
 import { type AnyTool, type CallContext, type ForwardingDefinition, type ToolDefinition } from './tool.ts'
 
-// Nothing here throws: a wrong definition is found when definitions load, where all problems are told at once.
+// Nothing here throws: definitions are validated on load, where all problems are reported at once.
 
-/** Defines a tool: one callable, written down once. Types of input, output and configuration follow from the schemas. */
+/** Defines a tool. The types of input, output and configuration follow from the schemas. */
 export function defineTool<
   const I extends SchemaLike,
   const O extends SchemaLike | undefined = undefined,
   Config = unknown,
 >(definition: ToolDefinition<I, O, Config>): ToolDefinition<I, O, Config> & AnyTool & { readonly title: string } {
-  return brand('tool', { ...definition, title: definition.title ?? titleFrom(definition.name) }) as never
+  return brand('tool', titled(definition)) as never
 }
 
-/** Defines a prompt: a text with gaps, written down once. What `render` gets follows from the arguments. */
+/** Defines a prompt: a text with arguments. What `render` gets follows from the arguments. */
 export function definePrompt<const A extends readonly PromptArgumentDefinition<Config>[], Config = unknown>(
   definition: PromptDefinition<A, Config>,
 ): PromptDefinition<A, Config> & AnyPrompt & { readonly title: string } {
-  return brand('prompt', { ...definition, title: definition.title ?? titleFrom(definition.name) }) as never
+  return brand('prompt', titled(definition)) as never
 }
 
-/** Defines a resource: something to read, at one address or at all those of a template. */
+/** Defines a resource: something to read at one URI, or at all URIs of a template. */
 export function defineResource<const T extends string = never, Config = unknown>(
   definition: ResourceDefinition<T, Config>,
 ): ResourceDefinition<T, Config> & AnyResource & { readonly title: string } {
-  return brand('resource', { ...definition, title: definition.title ?? titleFrom(definition.name) }) as never
+  return brand('resource', titled(definition)) as never
 }
 
-/** Defines a tool that passes its calls on to others. */
+/** Defines a tool that redirects its calls to other tools. */
 export function defineForwardingTool<const I extends SchemaLike>(
   definition: ForwardingDefinition<I>,
 ): AnyTool & { readonly title: string } {
-  return brand('tool', { ...definition, title: definition.title ?? titleFrom(definition.name) }) as never
+  return brand('tool', titled(definition)) as never
 }
 
-/** Defines something outside that tools need, and how to look whether it works. */
+/** Defines something outside that tools need, and how to probe it. */
 export function defineDependency(definition: DependencyDefinition): DependencyDefinition {
   return brand('dependency', { ...definition })
 }
 
-/** Defines a kind of effect: something that calls leave behind outside, and how to look for it. */
+/** Defines a kind of effect: something that calls leave behind outside, and how to verify it. */
 export function defineEffect(definition: EffectDefinition): EffectDefinition {
   return brand('effect', { ...definition })
 }
@@ -84,12 +84,12 @@ export function defineCapability<const C extends SchemaLike = SchemaLike>(
       return definition.config && describeSchema(definition.config, 'input')
     },
     resolve(context: ResolverContext, config: ResolvedConfig) {
-      return resolve ? resolve(context, config as never) : { config: withoutTools(config) }
+      return resolve ? resolve(context, config as never) : { config: withoutAllowlist(config) }
     },
   })
 }
 
-/** A full result, where a text or a value does not say enough: several parts, images, links, `isError`. */
+/** A full result, for when a text or value is not enough: several parts, images, links, `isError`. */
 export function toolResult(result: ToolResult): ToolResult {
   return brand('result', { ...result })
 }
@@ -99,29 +99,31 @@ export function toolFailure(text: string): ToolResult {
   return toolResult({ content: [{ type: 'text', text }], isError: true })
 }
 
-function withoutTools({ tools: _tools, ...config }: ResolvedConfig): Record<string, unknown> {
+function titled(definition: { name: string; title?: string }): object {
+  return { ...definition, title: definition.title ?? titleFrom(definition.name) }
+}
+
+function withoutAllowlist({ tools: _tools, ...config }: ResolvedConfig): Record<string, unknown> {
   return config
 }
 
-/** `read_file` → `Read file`. */
 export function titleFrom(name: unknown): string {
   const words = String(name).replace(/[_-]+/g, ' ').trim()
   return words.charAt(0).toUpperCase() + words.slice(1)
 }
 
-const reasons = new WeakMap<CallContext, string>()
+const waitingReasons = new WeakMap<CallContext, string>()
 
-/** A handler only waits so far, and says what for. Cut short now, its call has done nothing, whatever the tool does. */
-export function holdBack(context: CallContext, why: string): void {
-  reasons.set(context, why)
+/** Says that a handler has only waited so far, and for what: a call aborted now has done nothing, whatever its tool does. */
+export function markWaiting(context: CallContext, why: string): void {
+  waitingReasons.set(context, why)
 }
 
-/** It begins: when it is cut short from here on, its outcome is unknown. */
-export function letGo(context: CallContext): void {
-  reasons.delete(context)
+/** The handler starts to act: from here on, an aborted call has an unknown outcome. */
+export function markStarted(context: CallContext): void {
+  waitingReasons.delete(context)
 }
 
-/** What it waits for, if it has done nothing yet. */
-export function heldBackBy(context: CallContext): string | undefined {
-  return reasons.get(context)
+export function waitsFor(context: CallContext): string | undefined {
+  return waitingReasons.get(context)
 }

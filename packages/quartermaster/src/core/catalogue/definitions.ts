@@ -1,4 +1,5 @@
 import {
+  type ConsentOperation,
   type EffectSpec,
   type InjectionMode,
   type Json,
@@ -10,14 +11,13 @@ import {
   type ToolDescriptor,
 } from '../../contracts/index.ts'
 import { brand } from './brand.ts'
-import { type ConsentOperationDefinition } from './consent-operation.ts'
 import { type AnyPrompt, type AnyResource } from './mcp-definitions.ts'
 import { type Parsed, type SchemaLike } from './schema.ts'
 import { type AnyTool, type CallContext, type HandlerOutput, type ToolDefinition } from './tool.ts'
 
 /**
- * What a capability resolves to for one agent: nothing special, a configuration prepared for its handlers,
- * or the MCP server of someone else, which is then mounted as an upstream.
+ * What a capability resolves to for one agent: nothing special, a configuration prepared for its handlers, or a foreign MCP
+ * server, which is then mounted as an upstream.
  */
 export interface ResolvedCapability {
   config?: unknown
@@ -37,9 +37,9 @@ export interface CapabilityResolver {
 export interface WithheldTool {
   readonly name: string
   readonly reason: string
-  /** It is missing for what it is, rather than held back. */
+  /** Its definition is wrong, as opposed to a tool that is withheld on purpose. */
   readonly isWrong?: boolean
-  /** What it would be called by, where that is another name and known. */
+  /** The name agents would call it by, if different and known. */
   readonly calledAs?: string | undefined
 }
 
@@ -47,38 +47,35 @@ export interface WithheldTool {
 export interface CapabilityDefinition<C extends SchemaLike = SchemaLike> {
   key: string
   title?: string
-  /** One sentence: what an agent can do with it. */
   short: string
-  /** What an agent may configure. Nothing when absent. */
   config?: C
   tools: readonly AnyTool[]
-  /** Prompts that come along with it, for every agent that has the capability. */
+  /** Prompts for every agent that has the capability. */
   prompts?: readonly AnyPrompt[]
   /** Resources for every agent that has the capability. */
   resources?: readonly AnyResource[]
-  /** Needed by every tool, prompt and resource of this capability. */
+  /** Required by every tool, prompt and resource of this capability. */
   requires?: readonly string[]
-  /** Dependencies that come along with it. */
   dependencies?: readonly DependencyDefinition[]
   /** What persons may have to allow before its tools run. */
   consentOperations?: readonly ConsentOperationDefinition[]
-  /** Kinds of effects of its own, for its tools alone. */
+  /** Kinds of effects for its own tools only. */
   effectKinds?: readonly EffectDefinition[]
-  /** Tools that are not offered now. An agent that lists one is told why, and gets it as soon as it is among the tools. */
+  /** Tools that are not offered now. An agent that lists one is told why, and gets the tool as soon as it is offered. */
   withheld?: readonly WithheldTool[]
-  /** Tools that it had once. An agent that lists one is told why it has none, and has the rest of what it was given. */
+  /** Tools that it no longer has. An agent that lists one is told why, and keeps the rest of its tools. */
   gone?: readonly WithheldTool[]
-  /** Tools that the owner has left out. An agent that lists one is told where, and has the rest of what it was given. */
+  /** Tools that the owner excluded. An agent that lists one is told where, and keeps the rest of its tools. */
   unwanted?: readonly WithheldTool[]
-  /** Why its tools are not known yet. Until they are, a list of them is neither right nor wrong. */
+  /** Why its tools are not known yet. Until then allowlists are not checked. */
   unseen?: string
-  /** How an agent works, and not what it could be asked for: its tools are on no card. */
+  /** It serves the agent's own work, so its tools appear on no agent card. */
   inward?: boolean
-  /** Prepares the configuration for the handlers, or skips (`null`). */
+  /** Prepares the configuration for the handlers; `null` skips the capability. */
   resolve?(context: ResolverContext, config: Parsed<C> & ResolvedConfig): ResolvedCapability | null
 }
 
-/** A defined capability: its definition, and the resolver that the registry uses. */
+/** A defined capability: its definition and the resolver that the registry uses. */
 export interface Capability extends CapabilityResolver {
   readonly title: string
   readonly short: string
@@ -97,31 +94,30 @@ export interface Capability extends CapabilityResolver {
   readonly inward: boolean
 }
 
-/** What one look at a dependency found. */
+/** What one probe of a dependency found. */
 export type ProbeVerdict =
   | { up: true; reason?: string }
   /**
-   * `recovering`: it is being started or restarted, so it is worth waiting for, as long as recovering may last. `pending`:
-   * nothing went wrong with it, so what was found last still holds, however long it takes. `final`: only a person can bring it
-   * back, so calls do not wait for it.
+   * `recovering`: it is being started or restarted, so calls wait up to its recovery time. `pending`: nothing failed, so the last
+   * verdict stands however long the probe takes. `final`: only a person can bring it back, so calls do not wait.
    */
   | { up: false; reason: string; recovering?: boolean; pending?: boolean; final?: boolean }
 
 export interface ProbeContext {
   /** Aborts at the probe's deadline; pass it on, so that nothing lingers. */
   readonly signal: AbortSignal
-  /** Whether a secret of this name is there. Its text is never shown here. */
+  /** Whether a secret of this name exists. Its text is never shown here. */
   hasSecret(name: string): boolean
-  /** Whether a call or a person wants to know, and not only the watcher: then it may be worth more than a look. */
+  /** Whether a call or a person asked, and not only the watcher: then a more expensive probe is justified. */
   readonly isRequested?: boolean
-  /** Whether calls wait for it to come back: then it need not be left alone for as long as otherwise. */
+  /** Whether calls wait for it: then it may be retried sooner than usual. */
   readonly isAwaited?: boolean
 }
 
-/** Looks whether a dependency works. Throwing means "could not tell", which is not the same as "down". */
+/** Checks whether a dependency works. Throwing means "could not tell", which is not the same as "down". */
 export type ProbeFunction = (context: ProbeContext) => ProbeVerdict | boolean | Promise<ProbeVerdict | boolean>
 
-/** A probe that says what it looks at, so that it can be shown and recognised after a reload. */
+/** A probe that describes itself, so that it can be shown and recognised after a reload. */
 export interface Probe {
   readonly describe: { readonly kind: string; readonly [key: string]: Json }
   readonly run: ProbeFunction
@@ -133,87 +129,84 @@ export interface DependencyDefinition {
   /** For people; made from the name when absent. */
   title?: string
   probe: Probe | ProbeFunction
-  /** Dependencies without which looking is pointless. */
+  /** Dependencies without which probing is pointless. */
   dependsOn?: readonly string[]
   /** How long one probe may take. */
   timeoutMs?: number
-  /** How long it may be gone before its tools are. */
+  /** How long it may be down before its tools are disabled. */
   recoveringMs?: number
-  /** How often the watcher looks. */
+  /** How often the watcher probes it. */
   watchIntervalMs?: number
   /** What a person does when it is down: "Start it with `docker compose up db`." */
   fix?: string
-  /** Calls back when a look would find something new; it is then looked at once. Returns how to stop. */
+  /** Calls back when a probe would find something new; it is then probed at once. Returns the unsubscribe function. */
   onChange?(listener: () => void): () => void
-  /** Whether any configuration uses it. While none does, it is neither probed nor shown. */
+  /** Whether any configuration uses it. Unused dependencies are neither probed nor shown. */
   isUsed?(): boolean
 }
 
 /**
- * Tools that come along by the way a run was started, or with the gateway view; never listed in an agent's file, never
- * switched there. In the gateway view, and beside an agent's tools, their handlers' configuration is a `GatewayConfig`.
+ * Tools that come with a mode of run or with the gateway view, never listed or switched in an agent's file. In the gateway view,
+ * and beside an agent's tools, their handlers' configuration is a `GatewayConfig`.
  */
 export interface Injection {
   readonly key: string
   readonly short: string
-  /** What brings it along. */
   readonly modes: readonly InjectionMode[]
   readonly tools: readonly AnyTool[]
-  /** The handlers' configuration for this run, or `null` to leave it out. */
+  /** The handlers' configuration for this run; `null` leaves it out. */
   resolve?(context: ResolverContext): { config?: unknown } | null
 }
 
-/** Defines tools that come with a kind of run. */
+/** Defines tools that come with a mode of run. */
 export function defineInjection(definition: Injection): Injection {
   return brand('injection', { ...definition })
 }
 
-/** All the handler of an op is told beside its input. */
+/** What the handler of an op gets beside its input. */
 export interface OpContext<Settings = unknown> extends CallContext {
   /** What the declaration says under `with`. */
   readonly settings: Settings
 }
 
-/** What a declaration makes of an op, for the op to look at. */
+/** How a declaration uses an op, for the op to check. */
 export interface OpUse<Settings = unknown> {
   readonly settings: Settings
-  /** The parameters that the declaration has, as the input schema of its tool. */
+  /** The declaration's parameters, as the input schema of its tool. */
   readonly parameters: JsonSchema
 }
 
-/** Something that is wrong with a declaration. */
 export interface OpFault {
-  /** Dotted: `with.url`. */
   readonly field: string
   readonly message: string
 }
 
-/** What a declaration may be stricter about than its op, and never laxer. */
+/** Facts about which a declaration may be stricter than its op, never laxer. */
 export type OpFacts = Pick<
   ToolDefinition,
   'mutates' | 'idempotent' | 'retry' | 'requires' | 'consent' | 'timeoutMs' | 'maxResultBytes' | 'asTask'
 >
 
-/** A callable that declarations make tools of. */
+/** A callable that declarations turn into tools. */
 export interface OpDefinition<S extends SchemaLike = SchemaLike, I extends SchemaLike = SchemaLike, O = undefined>
   extends OpFacts {
   /** One sentence, for authors of declarations. */
   short: string
-  /** What a declaration says under `with`; without it there is nothing to say. */
+  /** Schema of what a declaration writes under `with`; absent if it takes no settings. */
   settings?: S
   /**
-   * What the handler takes. A declaration has all that is required of it and of the rest what it likes, each as it is here
-   * or narrower. Without it the parameters are the declaration's own, and `check` says whether they make sense.
+   * What the handler takes. A declaration has all required inputs and any of the others, each unchanged or narrower. Absent: the
+   * declaration defines its own parameters, and `check` judges them.
    */
   input?: I
   output?: O
-  /** As of a tool: raised when calls that wait must not run on the new code. 1 when absent. */
+  /** As for a tool: raise it when waiting calls must not run on the new code. 1 by default. */
   revision?: number
-  /** What is wrong with a declaration beyond what the schemas say. */
+  /** Faults of a declaration beyond what the schemas find. */
   check?(use: OpUse<Parsed<S>>): readonly OpFault[]
-  /** What its tool needs because of what is under `with`, such as a secret. Tools that need the same name share it. */
+  /** What its tool needs because of its settings, such as a secret. Tools that need the same name share it. */
   dependencies?(use: OpUse<Parsed<S>>): readonly DependencyDefinition[]
-  /** Facts that hang on what is under `with`, in place of those above: to ask for something changes nothing, to send it does. */
+  /** Facts that depend on the settings and override those above: a GET changes nothing, a POST does. */
   facts?(use: OpUse<Parsed<S>>): OpFacts
   handler(input: Parsed<I>, context: OpContext<Parsed<S>>): HandlerOutput<O> | Promise<HandlerOutput<O>>
 }
@@ -228,7 +221,7 @@ export interface Op extends Omit<OpDefinition, 'handler' | 'check' | 'dependenci
   handler(input: never, context: OpContext<never>): unknown
 }
 
-/** Registers a callable under an id such as `op.notes.append`, for declarations to make tools of. Export what it gives. */
+/** Registers a callable under an id such as `op.notes.append`, for declarations to turn into tools. Export the result. */
 export function registerOp<
   const S extends SchemaLike,
   const I extends SchemaLike,
@@ -240,23 +233,52 @@ export function registerOp<
 /** The filled fields of an effect. */
 export type EffectFields = Readonly<Record<string, string | number | boolean>>
 
-/** A kind of effect as its author writes it, for what none of the ready-made kinds can see. */
+/** A kind of effect as its author writes it, for what none of the ready-made kinds can verify. */
 export interface EffectDefinition {
-  /** What the effects of tools call it by. */
   kind: string
-  /** What such an effect says beside `name` and `kind`: texts with placeholders, all of them required. */
+  /** Fields of such an effect beside `name` and `kind`: texts with placeholders, all required. */
   fields?: readonly string[]
-  /** Whether a thing that is there proves the effect, or one that is gone. `presence` when absent. */
+  /** Whether presence or absence of the thing proves the effect; `presence` by default. */
   witness?: 'presence' | 'absence'
-  /** Looks once, and changes nothing. Throwing means "could not tell", which is not the same as "absent". */
+  /** Looks once, without changing anything. Throwing means "could not tell", which is not the same as "absent". */
   look(fields: EffectFields, context: { readonly signal: AbortSignal }): EffectLook | Promise<EffectLook>
 }
 
-/** What a look of one's own may answer: whether it is there, or that with what tells it from what was there before. */
+/** What a custom look may answer: whether the thing exists, or that with a state to compare with the one before. */
 export type EffectLook = boolean | Observation
 
-/** As much of a kind of effect as loading definitions needs. */
 export interface EffectChecker {
-  /** What is wrong with a spec, a sentence each. */
   check(spec: EffectSpec, surroundings: { readonly input: JsonSchema | undefined }): string[]
+}
+
+export interface ScopedCall {
+  readonly tool: string
+  /** The input as given; the tool's schema has accepted it. */
+  readonly input: unknown
+  /** The configuration that the tool's handler gets. */
+  readonly config: unknown
+}
+
+/**
+ * Names the resource that a call is about, where its arguments alone do not: equal texts for the same resource however it is
+ * addressed, different texts for different ones. `undefined` if it cannot be determined.
+ */
+export type ScopeFunction = (call: ScopedCall) => string | undefined | Promise<string | undefined>
+
+/** A consent operation as its author writes it. */
+export interface ConsentOperationDefinition extends Omit<ConsentOperation, 'scope'> {
+  readonly scope?: string | ScopeFunction | undefined
+}
+
+/** Whether it can only be allowed for a single call. */
+export function isOnceOnly(operation: Pick<ConsentOperationDefinition, 'grantable'> | undefined): boolean {
+  return operation?.grantable === 'once'
+}
+
+/** The names that an agent's file can allow permanently: for the others persons are asked each time. */
+export function allowableAlways(
+  names: readonly string[],
+  known: ReadonlyMap<string, ConsentOperationDefinition>,
+): string[] {
+  return names.filter(name => !isOnceOnly(known.get(name)))
 }

@@ -1,16 +1,9 @@
 export { kindOf } from './brand.ts'
 export { type Catalogue, type CatalogueDeps, createCatalogue } from './catalogue.ts'
-export { isOlderHash } from './check-tool.ts'
-export { absentTools, LOST_NAME, notOffered } from './check-unit.ts'
+export { isOldHash } from './check-tool.ts'
+export { NAME_TAKEN, removedTools, toolDisabled } from './check-unit.ts'
 export { checkExamples } from './checks.ts'
-export { clashWith, isEarlier } from './compose-parts.ts'
-export {
-  allowableForGood,
-  type ConsentOperationDefinition,
-  isOnceOnly,
-  type ScopedCall,
-  type ScopeFunction,
-} from './consent-operation.ts'
+export { findNameClash, hadNameFirst } from './compose-parts.ts'
 export {
   defineCapability,
   defineDependency,
@@ -19,17 +12,19 @@ export {
   definePrompt,
   defineResource,
   defineTool,
-  heldBackBy,
-  holdBack,
-  letGo,
+  markStarted,
+  markWaiting,
   titleFrom,
   toolFailure,
   toolResult,
+  waitsFor,
 } from './define.ts'
 export {
+  allowableAlways,
   type Capability,
   type CapabilityDefinition,
   type CapabilityResolver,
+  type ConsentOperationDefinition,
   type DependencyDefinition,
   defineInjection,
   type EffectChecker,
@@ -37,6 +32,7 @@ export {
   type EffectFields,
   type EffectLook,
   type Injection,
+  isOnceOnly,
   type Op,
   type OpContext,
   type OpDefinition,
@@ -49,6 +45,8 @@ export {
   type ProbeVerdict,
   type ResolvedCapability,
   registerOp,
+  type ScopedCall,
+  type ScopeFunction,
   type WithheldTool,
 } from './definitions.ts'
 export {

@@ -10,7 +10,7 @@ import {
 import { atOnce, didYouMean } from '../kernel/index.ts'
 import { brand, kindOf } from './brand.ts'
 import { type CheckedUnit, checkUnit } from './check-unit.ts'
-import { type CheckDeps, checkForeignResolver, type UnitPlace } from './checks.ts'
+import { type CheckContext, type CheckDeps, checkResolver, ProblemList } from './checks.ts'
 import {
   type Capability,
   type CapabilityResolver,
@@ -19,49 +19,42 @@ import {
   type Op,
 } from './definitions.ts'
 import { type Definitions, type Generation, type Tool } from './generation.ts'
-import { ProblemList } from './problem-list.ts'
 import { type ProgramService, type WebService } from './sources.ts'
 
-/** What the project folder and the data folder are, for modules that touch files. */
+/** The project folder and the data folder, for modules that touch files. */
 export interface Paths {
   readonly projectDir: string
   readonly dataDir: string
-  /** The configuration file in use, which may have any name. */
   readonly configFile?: string | undefined
 }
 
-/** Secrets of this module alone. */
 export interface Secrets {
-  /** The secret's text, or `undefined`. */
   get(name: string): string | undefined
-  /** Why what was read last is not what is there now; nothing while it is. */
+  /** Why the secrets last read are outdated; `undefined` while they are current. */
   whyUnread?(): string | undefined
-  /** Calls back whenever they are read again. Returns how to stop. */
+  /** Calls back whenever the secrets are read again. Returns the unsubscribe function. */
   onChange?(listener: () => void): () => void
 }
 
-/** All definitions and what works of them, for modules that look after these. It shows more than any one agent may see. */
+/** All definitions and their availability, for modules that manage them. It shows more than any one agent may see. */
 export interface RegistryService {
   generation(): Generation
-  /** Everything that is wrong with configuration, definitions and agents now. */
   problems(): readonly Problem[]
   dependencies(): DependencyStatus[]
   availability(tool: Tool): { readonly active: boolean; readonly recovering: boolean }
   missing(tool: Tool): MissingDependency[]
-  /** `name` is a dependency, tool or capability; `tool:x` and the like where that is ambiguous. */
+  /** `name` is a dependency, tool or capability; prefix it (`tool:x`) where it is ambiguous. */
   recheck(name: string, options: { force: boolean }): Promise<RecheckAnswer>
-  /** Reads configuration, agents and definitions again. Running calls end on what they began with. */
+  /** Reads configuration, agents and definitions again. Running calls finish on the generation they started with. */
   reload(): Promise<ReloadReport>
 }
 
-/** What a module can ask for by name. It gets exactly what it asked for. */
+/** The services a module can ask for by name. It gets exactly those. */
 export interface Services extends Platform {
   paths: Paths
   secrets: Secrets
   registry: RegistryService
-  /** Servers elsewhere, behind the walls around this machine and network. */
   web: WebService
-  /** Programs on this machine. */
   programs: ProgramService
 }
 
@@ -72,14 +65,14 @@ export interface ModuleDefinition<N extends keyof Services = keyof Services> {
   create(services: Pick<Services, N>): Definition | readonly Definition[]
 }
 
-/** Defines a module that needs parts of the platform. One that needs nothing exports its definitions directly. */
+/** Defines a module that needs services. A module without needs exports its definitions directly. */
 export function defineModule<const N extends keyof Services>(definition: ModuleDefinition<N>): ModuleDefinition<N> {
   return brand('module', { ...definition })
 }
 
 /**
- * The definitions among a module's exports: single ones, arrays of them, and what its factories make.
- * The place (`where`) is for the problems' sake.
+ * Collects the definitions among a module's exports: single ones, arrays of them, and what its factories return. `where` names
+ * the file in problems.
  */
 export function collectDefinitions(
   exports: Record<string, unknown>,
@@ -124,7 +117,7 @@ function create(module: ModuleDefinition, services: Partial<Services>): unknown 
     Object.fromEntries(module.needs.map(need => [need, services[need]])) as unknown as Services,
   )
   if (made instanceof Promise) {
-    // Its result is not waited for.
+    // The promise is not awaited, so its rejection has no other handler.
     made.catch(() => {})
     throw new AppError('DEFINITION_INVALID', 'Its "create" must give definitions at once, not a promise.')
   }
@@ -152,7 +145,7 @@ function emptyModule(where: string): Problem {
   }
 }
 
-/** The unit of a capability that was registered by the host program rather than loaded from a file. */
+/** Checks a capability that the host program registered, as a unit of its own. */
 export function checkRegistered(resolver: CapabilityResolver, deps: CheckDeps): CheckedUnit {
   refuseOtherThings(resolver)
   const unit = `registered:${resolver.key}`
@@ -163,10 +156,10 @@ export function checkRegistered(resolver: CapabilityResolver, deps: CheckDeps): 
   return withoutProblems(checked)
 }
 
-/** The same for an op. */
+/** Checks an op that the host program registered, as a unit of its own. */
 export function checkRegisteredOp(op: Op, deps: CheckDeps): CheckedUnit {
   if (kindOf(op) !== 'op')
-    throw new AppError('DEFINITION_INVALID', 'What was registered is no op. Make it with registerOp.')
+    throw new AppError('DEFINITION_INVALID', 'The registered object is no op. Make it with registerOp.')
   const unit = `registered:${op.id}`
   const definitions = { capabilities: [], dependencies: [], injections: [], ops: [op] }
   return withoutProblems(atOnce(checkUnit({ id: unit, hash: unit, definitions }, SOURCE, deps)))
@@ -186,7 +179,7 @@ function refuseOtherThings(resolver: unknown): void {
   const what = hasHandlers
     ? 'Its tools have handlers, so make it with defineCapability.'
     : 'It has no "tools" or no "resolve".'
-  throw new AppError('DEFINITION_INVALID', `What was registered is no capability. ${what}`)
+  throw new AppError('DEFINITION_INVALID', `The registered object is no capability. ${what}`)
 }
 
 const SOURCE = { source: 'registered', kind: 'code' } as const
@@ -199,8 +192,8 @@ function checkOwn(capability: Capability, unit: string, deps: CheckDeps): Genera
 function checkForeign(resolver: CapabilityResolver, unit: string, deps: CheckDeps): CheckedUnit {
   const origin = { source: SOURCE.source, unit }
   const problems = new ProblemList(unit)
-  const place: UnitPlace = { kind: SOURCE.kind, origin, unitHash: unit, problems, deps }
-  const capability = checkForeignResolver(resolver, place)
+  const context: CheckContext = { kind: SOURCE.kind, origin, unitHash: unit, problems, deps }
+  const capability = checkResolver(resolver, context)
   const capabilities = capability ? [capability] : []
   return {
     ...origin,

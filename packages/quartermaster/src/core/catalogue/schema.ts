@@ -5,7 +5,7 @@ import { type FoundIssue, fewIssues, isLibraryText, issueSentence } from '../ker
 /** A validator of any library that also describes itself as JSON Schema (zod, arktype, …). */
 export type DescribedSchema = StandardSchemaV1 & StandardJSONSchemaV1
 
-/** A validator that cannot describe itself (valibot, …), with its JSON Schema beside it. */
+/** A validator that cannot describe itself (valibot, …), with its JSON Schema. */
 export interface PairedSchema<S extends StandardSchemaV1 = StandardSchemaV1> {
   schema: S
   jsonSchema: JsonSchema
@@ -13,43 +13,45 @@ export interface PairedSchema<S extends StandardSchemaV1 = StandardSchemaV1> {
 
 export type SchemaLike = DescribedSchema | PairedSchema | JsonSchema
 
-/** What a handler receives: the value after the schema's own defaults and transforms. */
+/** What a handler receives: the value after the schema's defaults and transforms. */
 export type Parsed<S> = S extends StandardSchemaV1
   ? StandardSchemaV1.InferOutput<S>
   : S extends PairedSchema<infer P>
     ? StandardSchemaV1.InferOutput<P>
     : FromJsonSchema<S>
 
-/** What a handler may return where this schema describes the output. */
+/** What a handler may return for this output schema. */
 export type Unparsed<S> = S extends StandardSchemaV1
   ? StandardSchemaV1.InferInput<S>
   : S extends PairedSchema<infer P>
     ? StandardSchemaV1.InferInput<P>
     : FromJsonSchema<S>
 
-/** What a check found; of the issues only as many as a person reads. */
+/** Result of a validation, with a limited number of issues. */
 export type Validated = { ok: true; value: unknown } | { ok: false; issues: Issue[] }
 export type Validate = (value: unknown) => Validated | Promise<Validated>
 
-/** Knows JSON Schema. `check` is cheap and happens when definitions load; `compile` happens on first use. */
+/** JSON Schema support. `check` is cheap and runs on load; `compile` runs on first use. */
 export interface SchemaCompiler {
-  /** What is wrong with the schema itself: unknown types, remote references, too large, too deep. */
+  /** Faults of the schema itself: unknown types, remote references, too large, too deep. */
   check(schema: JsonSchema): Issue[]
   /**
-   * The schema in words that are known here, for one that someone else wrote: of an older draft, or with patterns that
-   * nothing here understands. Those are left out, for the author's own check to judge by.
+   * Rewrites a foreign schema in known keywords: older drafts are converted, and patterns we do not understand are dropped, so
+   * that only the author's server checks them.
    */
   relax(schema: JsonSchema): JsonSchema
-  /** The same without the parts that are still wrong, and what those are. It accepts all that the given schema does. */
+  /** `relax`, without the parts that are still invalid, and their issues. The result accepts everything the given schema does. */
   accept(schema: JsonSchema): { readonly schema: JsonSchema; readonly unchecked: readonly Issue[] }
-  /** A validator that reports every issue. Equal schemas share one. Throws `DEFINITION_INVALID` on a schema that `check` refuses. */
+  /**
+   * A validator that reports every issue. Equal schemas share one. Throws `DEFINITION_INVALID` on a schema that `check` rejects.
+   */
   compile(schema: JsonSchema, side?: SchemaSide): (value: unknown) => Validated
 }
 
-/** What a tool gives may be far larger than what it takes, so its patterns are matched up to a length. */
+/** Outputs may be far larger than inputs, so their patterns are matched only up to a length. */
 export type SchemaSide = 'input' | 'output'
 
-/** The check that belongs to a schema: the library's own, or a compiled JSON Schema. */
+/** The validator of a schema: the library's own, or compiled JSON Schema. */
 export function validatorOf(schema: SchemaLike, side: SchemaSide, compiler: SchemaCompiler): Validate {
   const standard = isPaired(schema) ? schema.schema : schema
   if (!isStandardSchema(standard)) return lazyValidator(schema as JsonSchema, side, compiler)
@@ -59,7 +61,7 @@ export function validatorOf(schema: SchemaLike, side: SchemaSide, compiler: Sche
   )
 }
 
-/** `described` checks a value by the JSON Schema, so that each library's faults are told in the same words. */
+/** `described` validates by JSON Schema, so that the faults of every library are worded alike. */
 function standardValidator({ '~standard': standard }: StandardSchemaV1, described?: Lazy): Validate {
   return value => {
     const result = standard.validate(value)
@@ -81,7 +83,6 @@ function toValidated(result: StandardSchemaV1.Result<unknown>, value: unknown, d
   return { ok: false, issues: fewIssues([...new Map(reworded.map(one => [JSON.stringify(one), one])).values()]) }
 }
 
-/** Whether one of the two paths leads to the other. */
 function isAround(one: readonly PropertyKey[], other: readonly PropertyKey[]): boolean {
   return one.slice(0, other.length).every((key, index) => String(key) === String(other[index]))
 }
@@ -93,7 +94,9 @@ function toFound(issue: StandardSchemaV1.Issue): FoundIssue {
 
 type Lazy = (value: unknown) => Validated
 
-/** Compiled on the first call: of ten thousand tools an agent uses a handful, and compiling costs a hundred times a check. */
+/**
+ * Compiles on the first call: an agent uses a handful of ten thousand tools, and compiling costs a hundred times a validation.
+ */
 function lazyValidator(schema: JsonSchema, side: SchemaSide, compiler: SchemaCompiler): Lazy {
   let compiled: ((value: unknown) => Validated) | undefined
   return value => {
@@ -102,7 +105,7 @@ function lazyValidator(schema: JsonSchema, side: SchemaSide, compiler: SchemaCom
   }
 }
 
-/** The type that a JSON Schema literal describes, for the keywords people write by hand. Anything else is `unknown`. */
+/** The type that a JSON Schema literal describes, for common keywords; `unknown` for anything else. */
 export type FromJsonSchema<S> = S extends { const: infer C }
   ? C
   : S extends { enum: readonly (infer E)[] }
@@ -134,7 +137,6 @@ type ObjectFrom<S> = S extends { properties: infer P extends Record<string, unkn
 type RequiredOf<S> = S extends { required: readonly (infer R)[] } ? R : never
 type Simplify<T> = { [K in keyof T]: T[K] } & {}
 
-/** Whether this is a validator of some library rather than a JSON Schema document. */
 function isStandardSchema(schema: unknown): schema is StandardSchemaV1 {
   return (typeof schema === 'object' || typeof schema === 'function') && schema !== null && '~standard' in schema
 }
@@ -144,8 +146,8 @@ function isPaired(schema: SchemaLike): schema is PairedSchema {
 }
 
 /**
- * The JSON Schema of anything a definition may use as a schema. Throws when the library cannot say. Remembered per validator:
- * describing one costs more than the rest of checking a definition.
+ * The JSON Schema of a schema of any kind. Throws if the library cannot describe it. Cached per validator, because describing one
+ * costs more than the rest of checking a definition.
  */
 export function describeSchema(schema: SchemaLike, side: SchemaSide): JsonSchema {
   if (isPaired(schema)) return schema.jsonSchema

@@ -5,24 +5,21 @@ import { type CheckDeps } from './checks.ts'
 import { type Probe } from './definitions.ts'
 import { type Dependency, type Source, type SourceUnit } from './generation.ts'
 
-/** A source that has not answered by then keeps what it had; a hanging disk must not end reloads for good. */
+/** A source that does not answer in time keeps its previous units; a hanging disk must not block reloads forever. */
 const LOAD_DEADLINE_MS = 60_000
 
 /**
- * What is only read, and not run, comes to an end, and a client that is told of nothing meanwhile may not ask again. So it gets this
- * many times the patience that code gets. Without end it is not: of tools there may be any number.
+ * Sources that are read rather than executed always finish, and a client that sees no tools meanwhile may not ask again. So they
+ * get this many times the time that code gets; not unlimited, as the number of tools is unbounded.
  */
 const READING_PATIENCE = 10
 
 export interface Loaded {
   readonly units: readonly CheckedUnit[]
-  /** What is broken now; the units above are the last good ones in its place. */
   readonly problems: readonly Problem[]
-  /** Some source has not answered yet. */
   readonly isPartial: boolean
 }
 
-/** Loads sources and checks what changed. It remembers the last good version of every unit. */
 interface Loader {
   load(signal: AbortSignal): Promise<Loaded>
 }
@@ -31,11 +28,10 @@ interface LoaderOptions {
   readonly sources: readonly Source[]
   readonly clock: Clock
   readonly deps: CheckDeps
-  /** How long the first load of code may hold up the others; afterwards it comes late. */
+  /** How long the first load of code may delay the other sources. */
   readonly patienceMs: number
-  /** A source that came late is there now. */
   onLate(): void
-  /** Dependencies of changed units, told before their tools are checked: looking at them takes longer than checking. */
+  /** Reports dependencies of changed units before their tools are checked, as probing takes longer than checking. */
   onDependencies(dependencies: readonly Dependency[]): void
 }
 
@@ -85,7 +81,7 @@ export function createLoader({ sources, clock, deps, patienceMs, onLate, onDepen
 }
 
 function stillLoading(source: Source): Problem {
-  const message = `Source "${source.id}" is still loading; what it brings comes as soon as it is there.`
+  const message = `Source "${source.id}" is still loading; its definitions follow.`
   return { severity: 'warning', code: 'DEFINITION_INVALID', where: source.id, message }
 }
 
@@ -109,7 +105,7 @@ async function checkAll(units: readonly SourceUnit[], options: CheckAllOptions):
   for (const unit of units) {
     const old = known.get(unit.id)
     const checked = await checkOne(unit, old, turns, options)
-    // What a server no longer offers in its old form must not be offered in it: it would run the new one.
+    // A tool that a server has changed must not be offered in its old form: a call would run the new one.
     const mayStay = options.source.kind !== 'upstream'
     const isWorse =
       'broken' in checked || (mayStay && old !== undefined && checked !== old && !hasErrors(old) && hasErrors(checked))
@@ -136,7 +132,7 @@ async function checkOne(
   try {
     return await turns.take(checkUnit(unit, { source: source.id, kind: source.kind }, deps))
   } catch (error) {
-    // Definitions are code: a getter that throws or a proxy that lies must spoil its own file and nothing else.
+    // Definitions are code: a throwing getter must break only its own file.
     const message = `Its definitions cannot be read: ${withoutStop(messageOf(error))}.`
     return { id: unit.id, broken: [{ severity: 'error', code: 'DEFINITION_INVALID', where: unit.id, message }] }
   }
@@ -146,7 +142,6 @@ function hasErrors(unit: CheckedUnit): boolean {
   return unit.problems.some(problem => problem.severity === 'error')
 }
 
-/** Says that what is broken now is not what is used. */
 export function withLastGood(problem: Problem): Problem {
   const note = 'The last good version stays in use.'
   return { ...problem, fix: problem.fix === undefined ? note : `${problem.fix} ${note}` }
@@ -172,76 +167,72 @@ async function withDeadline(source: Source, signal: AbortSignal, clock: Clock): 
 }
 
 function brokenSource(source: Source, error: unknown): Problem {
-  const message = `Source "${source.id}" could not be loaded: ${withoutStop(messageOf(error))}. What it had before stays in use.`
+  const message = `Source "${source.id}" could not be loaded: ${withoutStop(messageOf(error))}. Its previous definitions stay in use.`
   return { severity: 'error', code: 'DEFINITION_INVALID', where: source.id, message }
 }
 
-/** It ends within a longer sentence. */
 function withoutStop(text: string): string {
   return text.replace(/\.$/, '')
 }
 
-/** One request to a server elsewhere. No redirect is followed. */
+/** An HTTP request to another server. Redirects are not followed. */
 export interface WebRequest {
   readonly method: string
   readonly url: URL
-  /** By their names in lower case. */
+  /** By lower-case name. */
   readonly headers: Readonly<Record<string, string>>
   readonly body?: string | undefined
-  /** Whether the owner has named the host: then it may be on this machine or in this network. */
+  /** Whether the owner named the host in settings: then it may be on this machine or in a private network. */
   readonly isNamed: boolean
   readonly maxBytes: number
   readonly signal: AbortSignal
 }
 
-/** What came of it. A reason is a sentence of ours, without the words of a stranger. */
+/** Outcome of a request. A reason is a sentence of ours, never text of the server. */
 export type WebOutcome =
   | { readonly kind: 'answer'; readonly answer: WebAnswer }
-  /** It leads where requests are forbidden. Nothing was sent. */
+  /** The address is forbidden. Nothing was sent. */
   | { readonly kind: 'refused'; readonly reason: string }
-  /** `no`: the server cannot have seen the whole request. */
+  /** `no`: the server cannot have received the whole request. */
   | { readonly kind: 'failed'; readonly reason: string; readonly wasSent: 'no' | 'maybe' }
-  /** There is an answer, and more of it than may be: this is its beginning. */
+  /** The answer exceeds the limit; this is its beginning. */
   | { readonly kind: 'tooLong'; readonly answer: WebAnswer }
-  /** There is an answer whose body cannot be read here and is left out. */
+  /** The body cannot be decoded and is left out. */
   | { readonly kind: 'unreadable'; readonly reason: string; readonly answer: WebAnswer }
 
 export interface WebAnswer {
   readonly status: number
-  /** By their names in lower case; one that occurs several times is a list with commas. */
+  /** By lower-case name; repeated headers are joined with commas. */
   readonly headers: Readonly<Record<string, string>>
   readonly body: Uint8Array
-  /** When it was there, in milliseconds since 1970. */
   readonly receivedAt: number
 }
 
-/** Requests to servers elsewhere, behind the walls around this machine and network. */
+/** HTTP requests to other servers, with private addresses blocked. */
 export interface WebService {
   /** Rejects only with the reason of the signal. */
   send(request: WebRequest): Promise<WebOutcome>
 }
 
-/** What the caller chose of what a program is given. */
 export interface ForeignText {
-  /** The parameter that it came by. */
   readonly parameter: string
   readonly text: string
-  /** A value or an argument as a whole, what is read in lines, or something inside of a larger value. */
+  /** A whole argument, a line of the input, or something inside a larger value. */
   readonly from: 'argument' | 'input' | 'inside'
 }
 
-/** A program and what it is given. There is no shell. */
+/** A program to run, without a shell. */
 export interface ProgramRequest {
   readonly program: string
   readonly args: readonly string[]
-  /** What the caller chose of its arguments and its input, whole and in parts, to be searched for paths to the data folder. */
+  /** Texts chosen by the caller, whole and in parts, searched for paths into the data folder. */
   readonly foreign: readonly ForeignText[]
-  /** In the project folder, which it counts from. */
+  /** Relative to the project folder, and inside of it. */
   readonly cwd: string
-  /** Beside the few variables that every program gets. */
+  /** Added to the few variables that every program gets. */
   readonly env: Readonly<Record<string, string>>
   readonly stdin?: string | undefined
-  /** Of all that it prints; it is ended at more. */
+  /** Limit of its output; it is killed beyond that. */
   readonly maxBytes: number
   readonly signal: AbortSignal
 }
@@ -249,27 +240,23 @@ export interface ProgramRequest {
 export type ProgramOutcome =
   | {
       readonly kind: 'ended'
-      /** `null` when it was killed. */
       readonly code: number | null
       readonly stdout: Uint8Array
       readonly stderr: Uint8Array
-      /** Whether it printed too much, and was ended for it. */
       readonly isCut: boolean
     }
-  /** It was not started: for where it would run, or what it would be given. */
+  /** It was not started because of its folder or arguments. */
   | { readonly kind: 'refused'; readonly reason: string }
-  /** It could not be started. */
   | { readonly kind: 'failed'; readonly reason: string }
 
 /**
- * Programs on this machine. None of them, and nothing they start, outlives its run: known are those in the group of the
- * program and those that carry its mark in their environment. A program that leaves both on purpose is not found.
+ * Programs on this machine. No program and no descendant outlives its run: descendants are found by process group and by a mark
+ * in their environment. One that leaves both on purpose is not found.
  */
 export interface ProgramService {
-  /** Rejects with the reason of the signal, when nothing of it runs any more. */
+  /** Rejects with the reason of the signal, once all its processes have ended. */
   run(request: ProgramRequest): Promise<ProgramOutcome>
-  /** Looks whether a program is there. */
   probe(program: string): Probe
-  /** A variable of our own environment, for programs that are to have it. */
+  /** A variable of our own environment, to pass to a program. */
   variable(name: string): string | undefined
 }

@@ -3,12 +3,9 @@ import { parseUriTemplate } from './check-mcp.ts'
 
 describe('a template', () => {
   it.each([
-    ['docs://{page}', 'docs://intro', { page: 'intro' }],
     ['docs://{page}', 'docs://two%20words%2Fone', { page: 'two words/one' }],
     ['docs://{book}/{page}.md', 'docs://guide/v1.2.md', { book: 'guide', page: 'v1.2' }],
-    ['log:{year}-{month}', 'log:2026-07', { year: '2026', month: '07' }],
     ['log:{year}-{rest}', 'log:2026-07-28', { year: '2026', rest: '07-28' }],
-    ['test://template/{id}/data', 'test://template/1/data', { id: '1' }],
     ['a:{x}.txt', 'a:b.txt.txt', { x: 'b.txt' }],
   ])('%s fits %s', (template, uri, values) => {
     expect(parseUriTemplate(template).match(uri)).toEqual(values)
@@ -17,21 +14,16 @@ describe('a template', () => {
   it.each([
     ['docs://{page}', 'docs://'],
     ['docs://{page}', 'docs://a/b'],
-    ['docs://{page}', 'docs://a?b'],
     ['docs://{page}', 'docs://%zz'],
-    ['docs://{page}', 'DOCS://a'],
     ['docs://{page}.md', 'docs://a.txt'],
     ['docs://{page}.md', 'docs://.md'],
-    ['log:{year}-{month}', 'log:2026'],
     ['log:{year}-{month}', 'log:-07'],
   ])('%s does not fit %s', (template, uri) => {
     expect(parseUriTemplate(template).match(uri)).toBeUndefined()
   })
 
   it.each([
-    ['docs://{page}{?lang,version}', 'docs://intro', { page: 'intro' }],
     ['docs://{page}{?lang,version}', 'docs://intro?version=2', { page: 'intro', version: '2' }],
-    ['repo://{owner}/{repo}/contents{/path*}', 'repo://a/b/contents', { owner: 'a', repo: 'b' }],
     ['repo://{owner}/{repo}/contents{/path*}', 'repo://a/b/contents/x/y.md', { owner: 'a', repo: 'b', path: 'x/y.md' }],
     ['file://{+path}', 'file:///etc/a%20b?c#d', { path: '/etc/a b?c#d' }],
     ['a:{x,y}', 'a:1,2', { x: '1', y: '2' }],
@@ -40,7 +32,6 @@ describe('a template', () => {
     ['a:x{;v,w}', 'a:x;w=2', { w: '2' }],
     ['a:x?fixed=1{&more}', 'a:x?fixed=1&more=2', { more: '2' }],
     ['a:x{?all*}', 'a:x?any=1&thing=2', {}],
-    ['a:{x:3}', 'a:abc', { x: 'abc' }],
     ['a:{+path}/end', 'a:b/c/end', { path: 'b/c' }],
   ])('of RFC 6570, %s, fits %s', (template, uri, values) => {
     expect(parseUriTemplate(template).match(uri)).toEqual(values)
@@ -49,8 +40,6 @@ describe('a template', () => {
   it.each([
     ['docs://{page}{?lang}', 'docs://intro?other=1'],
     ['docs://{page}{?lang}', 'docs://a/b'],
-    ['a:{x}{.type}', 'a:1/json'],
-    ['a:{x}{?q}', 'a:1#two'],
     ['a:x{;v}', 'a:x,v=1'],
   ])('of RFC 6570, %s, does not fit %s', (template, uri) => {
     expect(parseUriTemplate(template).match(uri)).toBeUndefined()

@@ -53,7 +53,7 @@ function createLibrary({ knowledge, capabilities, tools, injections }: Generatio
   for (const capability of capabilities.values()) put(capabilityEntry(capability))
   for (const tool of tools.values()) if (!viewTools.has(tool)) put(toolEntry(tool))
   const putNew = (entry: Entry) => entries.has(entry.path) || put(entry)
-  for (const { key, leftOut } of capabilities.values()) for (const one of leftOut) putNew(withheldEntry(one, key))
+  for (const { key, hidden } of capabilities.values()) for (const one of hidden) putNew(withheldEntry(one, key))
   for (const tool of viewTools) putNew(toolEntry(tool))
   const at = (path: string) => entries.get(path) ?? []
   const byFile = new Map(
@@ -196,8 +196,8 @@ export function ownerReader(health: ToolHealth): Reader {
       if ('tool' in of) return toolState(of.tool, health)
       if ('withheld' in of) return { state: 'disabled', reason: of.withheld.reason }
       if ('unit' in of) return undefined
-      const { tools, leftOut, unseen } = of.capability
-      return capabilityState({ tools, withheld: leftOut.map(({ reason }) => reason), unseen }, health)
+      const { tools, hidden, unseen } = of.capability
+      return capabilityState({ tools, withheld: hidden.map(({ reason }) => reason), unseen }, health)
     },
     toolsOf: ({ tools }) => tools,
   }

@@ -1,5 +1,5 @@
 import { isAppError } from '../../../contracts/index.ts'
-import { type CallContext, holdBack, letGo } from '../../../core/catalogue/index.ts'
+import { type CallContext, markStarted, markWaiting } from '../../../core/catalogue/index.ts'
 import { type CancelSignal, type Clock, throwIfCancelled } from '../../../core/kernel/index.ts'
 import { pause } from '../peer/abort.ts'
 import { busyMsOf, isSessionForgotten, RpcError, SendFailure, troubleOf, UnreadableAnswer } from '../peer/channel.ts'
@@ -373,11 +373,11 @@ const NOTHING_DONE = {
  */
 async function holding<T>({ call, upstream, signal, giveUp }: Sending, waiting: Promise<T>): Promise<T> {
   const { undone } = giveUp
-  if (call && undone) holdBack(call, `It waited for "${upstream}" ${NOTHING_DONE[undone]}`)
+  if (call && undone) markWaiting(call, `It waited for "${upstream}" ${NOTHING_DONE[undone]}`)
   const waited = await waiting
   // What it was told has to stay true: a cancelled call sends nothing more.
   throwIfCancelled(signal)
-  if (call) letGo(call)
+  if (call) markStarted(call)
   return waited
 }
 

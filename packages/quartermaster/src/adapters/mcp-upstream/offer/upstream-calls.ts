@@ -2,7 +2,7 @@ import type { PromptResult, ToolResult } from '../../../contracts/index.ts'
 import {
   type CallContext,
   cancelSignalOf,
-  holdBack,
+  markWaiting,
   type PassedContents,
   passedContents,
   passedPrompt,
@@ -117,7 +117,7 @@ export function createUpstreamCalls(deps: UpstreamCallsDeps): UpstreamCalls {
     try {
       return places.enter(agent)
     } catch (error) {
-      if (call) holdBack(call, 'It was not sent, so nothing was done.')
+      if (call) markWaiting(call, 'It was not sent, so nothing was done.')
       throw error
     }
   }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { UpstreamConfig } from '../../../contracts/index.ts'
-import { clashWith, defineDependency } from '../../../core/catalogue/index.ts'
+import { defineDependency, findNameClash } from '../../../core/catalogue/index.ts'
 import type { StorageAccess } from '../../../core/operations/index.ts'
 import { createPinBook, createScanner, type Listing, otherNamesIn } from '../../../core/upstreams/index.ts'
 import { createFakeClock } from '../../../testing/fake-clock.ts'
@@ -141,8 +141,8 @@ describe('a name that an upstream has', () => {
     const wanted = { source: 'upstreams', unit: 'upstream:a', kind: 'tool', name: 'a_b_c', ownName: 'b_c' } as const
     const message = expect.stringMatching(/taken by upstream:a_b .* has it now, and keeps it while .* held back/)
     expect(hub.catalogue.problems()).toContainEqual(expect.objectContaining({ where: 'upstream:a', message }))
-    expect(clashWith(hub.catalogue.current(), wanted)).toMatchObject({ message })
-    expect(clashWith(hub.catalogue.current(), { ...wanted, unit: 'upstream:a_b' })).toBeUndefined()
+    expect(findNameClash(hub.catalogue.current(), wanted)).toMatchObject({ message })
+    expect(findNameClash(hub.catalogue.current(), { ...wanted, unit: 'upstream:a_b' })).toBeUndefined()
     const told = () => hub.agents.session('coder').withheld('a_b_c')
     expect(told()).toMatchObject({ capability: 'a_b', reason: expect.stringContaining('The server changed it') })
     await ab.decides('reject')

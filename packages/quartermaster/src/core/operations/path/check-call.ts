@@ -1,6 +1,6 @@
 import { AppError, issueText, type MissingDependency } from '../../../contracts/index.ts'
 import { type AgentSession, type Grant, suggestTool } from '../../agents/index.ts'
-import { notOffered, type Tool, type Validated } from '../../catalogue/index.ts'
+import { type Tool, toolDisabled, type Validated } from '../../catalogue/index.ts'
 import { type Health, type Needing, stateInWords } from '../../health/index.ts'
 import { canonicalJson, type Digest, inputObject, sentence } from '../../kernel/index.ts'
 import type { CallRequest } from './call-state.ts'
@@ -13,7 +13,7 @@ export function permit(session: AgentSession, name: string): Grant {
   const grant = session.grant(name)
   if (grant) return grant
   const withheld = session.withheld(name)
-  if (withheld) throw notOffered(name, withheld.reason ?? '')
+  if (withheld) throw toolDisabled(name, withheld.reason ?? '')
   const { tools, unavailable, presented } = session.view()
   const names = [...tools, ...unavailable.map(({ grant }) => grant), ...presented].map(({ tool }) => tool.name)
   const hint = suggestTool(name, { names, isOffered: tool => session.grant(tool) !== undefined })

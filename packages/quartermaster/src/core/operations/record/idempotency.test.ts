@@ -3,7 +3,7 @@ import { AppError } from '../../../contracts/index.ts'
 import { deferred } from '../../../testing/deferred.ts'
 import { type FaultyStorage, faultyStorage } from '../../../testing/faulty-storage.ts'
 import { createHub, failureOf, simpleCapability, simpleTool } from '../../../testing/hub.ts'
-import { type AnyTool, holdBack, toolResult } from '../../catalogue/index.ts'
+import { type AnyTool, markWaiting, toolResult } from '../../catalogue/index.ts'
 
 /** A desk with one tool that counts how often it ran. */
 async function desk(more: Partial<AnyTool> = {}, storage: FaultyStorage = faultyStorage()) {
@@ -142,7 +142,7 @@ describe('a call under an idempotency key', () => {
     const { send, runs } = await desk({
       handler(input, context) {
         if (isBusy) {
-          holdBack(context, 'It was not sent.')
+          markWaiting(context, 'It was not sent.')
           throw new AppError('RATE_LIMITED', 'Too many requests are under way.')
         }
         return `sent ${runs.push(input)}`

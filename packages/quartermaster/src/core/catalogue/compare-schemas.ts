@@ -4,47 +4,59 @@ import type { SchemaCompiler } from './schema.ts'
 
 interface Comparison {
   readonly compiler: SchemaCompiler
-  /** The document that references of the wide schema lead into. */
+  /** The document that references of the wide schema point into. */
   readonly root: JsonSchema
-  /** How many references were followed on the way here. */
   readonly followed?: number
 }
 
-/** Schemas that refer to themselves have no end. */
 const MOST_DEPTH = 16
-/** What informs readers, and restricts no values. */
-const NOTES = new Set(['title', 'description', 'default', 'examples', 'deprecated', '$comment', '$schema', '$defs'])
-/** What holds for a number in the wide schema holds for any further from it in this direction. */
+/** Keywords that inform readers and restrict no values. */
+const ANNOTATIONS = new Set([
+  'title',
+  'description',
+  'default',
+  'examples',
+  'deprecated',
+  '$comment',
+  '$schema',
+  '$defs',
+])
+/** Bounds of the wide schema that the narrow schema may only raise (`LOWER`) or lower (`UPPER`). */
 const LOWER = ['minimum', 'exclusiveMinimum', 'minLength', 'minItems', 'minProperties']
 const UPPER = ['maximum', 'exclusiveMaximum', 'maxLength', 'maxItems', 'maxProperties']
 const COMPARED = new Set(['type', 'enum', 'const', 'items', 'properties', 'required', 'additionalProperties'])
 
 /**
- * Why values of the narrow schema might not be values of the wide one; nothing where they all are. It knows what people
- * write. What it cannot compare must stand in both, word for word.
+ * Reports why values of the narrow schema might be no values of the wide one; empty if all are. It understands common keywords;
+ * any other must be equal in both schemas.
  */
-export function widenings(narrow: unknown, wide: unknown, comparison: Comparison, path: Issue['path'] = []): Issue[] {
+export function findWidenings(
+  narrow: unknown,
+  wide: unknown,
+  comparison: Comparison,
+  path: Issue['path'] = [],
+): Issue[] {
   if (wide === true || wide === undefined || narrow === false) return []
   if (!isSchema(narrow) || !isSchema(wide) || path.length > MOST_DEPTH)
     return canonicalJson(narrow) === canonicalJson(wide) ? [] : [{ path, message: 'takes more than the op does' }]
   if (canonicalJson(narrow) === canonicalJson(wide)) return []
   const values = valuesOf(narrow)
-  if (values) return strangeValues(values, wide, comparison, path)
+  if (values) return rejectedValues(values, wide, comparison, path)
   const { $ref, ...others } = wide
   if (typeof $ref === 'string' && narrow.$ref !== $ref) {
     const target = resolved($ref, comparison.root)
     const followed = (comparison.followed ?? 0) + 1
     if (target === undefined || followed > MOST_DEPTH)
       return [{ path, message: 'cannot be compared with what the op takes' }]
-    return widenings(narrow, { ...target, ...others }, { ...comparison, followed }, path)
+    return findWidenings(narrow, { ...target, ...others }, { ...comparison, followed }, path)
   }
   return [
     ...widerValues(wide, path),
     ...widerChoices(narrow, wide, comparison, path),
     ...widerTypes(narrow, wide, path),
     ...widerBounds(narrow, wide, path),
-    ...widerParts(narrow, wide, comparison, path),
-    ...strangeWords(narrow, wide, path),
+    ...widerProperties(narrow, wide, comparison, path),
+    ...differingKeywords(narrow, wide, path),
   ]
 }
 
@@ -57,8 +69,8 @@ function valuesOf({ const: only, enum: several }: JsonSchema): readonly unknown[
   return Array.isArray(several) ? several : undefined
 }
 
-/** Where all values are written down, each can be tried. */
-function strangeValues(
+/** An enumeration is compared by validating each of its values. */
+function rejectedValues(
   values: readonly unknown[],
   wide: JsonSchema,
   { compiler, root }: Comparison,
@@ -105,14 +117,14 @@ function widerChoices(narrow: JsonSchema, wide: JsonSchema, comparison: Comparis
     const branches: unknown[] = Array.isArray(mine)
       ? mine.map(one => ({ ...base, ...(isSchema(one) ? one : {}) }))
       : [base]
-    const fits = (branch: unknown) => offered.some(one => widenings(branch, one, comparison, path).length === 0)
+    const fits = (branch: unknown) => offered.some(one => findWidenings(branch, one, comparison, path).length === 0)
     if (!branches.every(fits)) found.push({ path, message: 'takes more than the op does' })
   }
   const all = Array.isArray(wide.allOf) && !isSame(narrow.allOf, wide.allOf) ? wide.allOf : []
-  return [...found, ...all.flatMap(one => widenings(narrow, one, comparison, path))]
+  return [...found, ...all.flatMap(one => findWidenings(narrow, one, comparison, path))]
 }
 
-/** A type beside choices that are taken over: where none of them has it, no value could be given at all. */
+/** For a type beside inherited choices: reports it if no choice has that type, as then no value would be valid. */
 function impossibleTypes(narrow: JsonSchema, offered: readonly unknown[], path: Issue['path']): Issue[] {
   const mine = typesOf(narrow)
   const theirs = offered.map(one => (isSchema(one) ? typesOf(one) : undefined))
@@ -139,7 +151,7 @@ function typesOf({ type }: JsonSchema): string[] | undefined {
   return Array.isArray(type) ? type.map(String) : undefined
 }
 
-/** The largest integers are what a library says of every integer. */
+/** Ignores bounds at the largest safe integer: schema libraries write them for every integer. */
 function widerBounds(narrow: JsonSchema, wide: JsonSchema, path: Issue['path']): Issue[] {
   const beyond = (word: string, isBeyond: (mine: number, theirs: number) => boolean, most: string): Issue[] => {
     const [mine, theirs] = [narrow[word], wide[word]]
@@ -157,34 +169,34 @@ function widerBounds(narrow: JsonSchema, wide: JsonSchema, path: Issue['path']):
   ]
 }
 
-function widerParts(narrow: JsonSchema, wide: JsonSchema, comparison: Comparison, path: Issue['path']): Issue[] {
+function widerProperties(narrow: JsonSchema, wide: JsonSchema, comparison: Comparison, path: Issue['path']): Issue[] {
   const items =
-    wide.items === undefined ? [] : widenings(narrow.items ?? {}, wide.items, comparison, [...path, 'items'])
-  const [mine, theirs] = [partsOf(narrow), partsOf(wide)]
+    wide.items === undefined ? [] : findWidenings(narrow.items ?? {}, wide.items, comparison, [...path, 'items'])
+  const [mine, theirs] = [propertiesOf(narrow), propertiesOf(wide)]
   const required = listOf(narrow.required)
   const missing = listOf(wide.required)
     .filter(name => !required.includes(name))
     .map(name => ({ path: [...path, 'required'], message: `must have "${name}", which the op needs` }))
   const others = wide.additionalProperties
   const parts = Object.entries(mine).flatMap(([name, part]) =>
-    widenings(part, Object.hasOwn(theirs, name) ? theirs[name] : others, comparison, [...path, 'properties', name]),
+    findWidenings(part, Object.hasOwn(theirs, name) ? theirs[name] : others, comparison, [...path, 'properties', name]),
   )
-  return [...items, ...missing, ...parts, ...moreThanNamed(narrow, wide, comparison, path)]
+  return [...items, ...missing, ...parts, ...unnamedProperties(narrow, wide, comparison, path)]
 }
 
-/** What is not named in the narrow schema is taken all the same, unless it says otherwise. */
-function moreThanNamed(narrow: JsonSchema, wide: JsonSchema, comparison: Comparison, path: Issue['path']): Issue[] {
+/** Properties the narrow schema does not name are accepted unless it forbids additional ones. */
+function unnamedProperties(narrow: JsonSchema, wide: JsonSchema, comparison: Comparison, path: Issue['path']): Issue[] {
   const { properties, additionalProperties: others } = wide
   const rest = narrow.additionalProperties
   if ((properties === undefined && others === undefined) || rest === false) return []
-  const unnamed = Object.keys(partsOf(wide)).filter(name => !Object.hasOwn(partsOf(narrow), name))
+  const unnamed = Object.keys(propertiesOf(wide)).filter(name => !Object.hasOwn(propertiesOf(narrow), name))
   if (unnamed.length === 0 && others === undefined) return []
   if (unnamed.length === 0 && isSchema(others) && isSchema(rest))
-    return widenings(rest, others, comparison, [...path, 'additionalProperties'])
+    return findWidenings(rest, others, comparison, [...path, 'additionalProperties'])
   return [{ path: [...path, 'additionalProperties'], message: 'must be false: the op does not take everything' }]
 }
 
-function partsOf({ properties }: JsonSchema): Record<string, unknown> {
+function propertiesOf({ properties }: JsonSchema): Record<string, unknown> {
   return isSchema(properties) ? properties : {}
 }
 
@@ -192,10 +204,10 @@ function listOf(value: unknown): string[] {
   return Array.isArray(value) ? value.map(String) : []
 }
 
-const HANDLED = new Set([...COMPARED, ...NOTES, ...LOWER, ...UPPER, ...CHOICES, 'allOf'])
+const HANDLED = new Set([...COMPARED, ...ANNOTATIONS, ...LOWER, ...UPPER, ...CHOICES, 'allOf'])
 
-/** `pattern` and the like: whether one takes less than another cannot be told. */
-function strangeWords(narrow: JsonSchema, wide: JsonSchema, path: Issue['path']): Issue[] {
+/** Keywords such as `pattern` cannot be compared, so they must be equal. */
+function differingKeywords(narrow: JsonSchema, wide: JsonSchema, path: Issue['path']): Issue[] {
   return Object.keys(wide)
     .filter(word => !HANDLED.has(word) && !isSame(narrow[word], wide[word]))
     .map(word => ({ path: [...path, word], message: `must be ${JSON.stringify(wide[word])}, as the op has it` }))
