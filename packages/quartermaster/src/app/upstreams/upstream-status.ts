@@ -149,7 +149,7 @@ export function withOffered(
     const clashes = own.filter(one => one.field === 'name' && one.severity === 'error')
     const found = capabilities.get(status.name)
     // If the name of the capability is taken, nothing of the upstream is loaded.
-    const { tools, prompts, resources, leftOut: absent } = found?.unit === unit ? found : NOTHING
+    const { tools, prompts, resources, hidden: absent } = found?.unit === unit ? found : NOTHING
     const known = new Set([
       ...tools.flatMap(({ name, ownName }) => [`tool:${name}`, `tool:${ownName}`]),
       // Definitions held for review are counted separately.
@@ -169,7 +169,7 @@ export function withOffered(
   })
 }
 
-const NOTHING = { tools: [], prompts: [], resources: [], leftOut: [] }
+const NOTHING = { tools: [], prompts: [], resources: [], hidden: [] }
 
 const FIRST_LEFT_OUT = 5
 

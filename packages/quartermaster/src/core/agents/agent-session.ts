@@ -9,36 +9,33 @@ import {
 import { allowableAlways, type Catalogue, type Generation } from '../catalogue/index.ts'
 import { type Health } from '../health/index.ts'
 import { type Digest } from '../kernel/index.ts'
-import { agentReader, type Docs, type Reader } from '../knowledge/index.ts'
+import { agentReader, type Docs, type Reader, type UnitReader } from '../knowledge/index.ts'
 import { withDirections } from './directions.ts'
-import { companions, type GatewayConfig, isGateway, replacements } from './gateway-view.ts'
 import { type Grant, type PromptGrant, type Resolution, type ResourceGrant } from './resolve-capabilities.ts'
 import { findResource, renderView, unseenUnit, type View, withheldTool } from './view.ts'
 
 /**
- * The place from which calls are made: who the caller is and what they have. It is handed out by the core and cannot be
- * made up, and it always looks at the present: a grant that was taken away is gone with the next look.
+ * A caller and what it may use. Only the core creates sessions, and each access checks the present state: a revoked grant is gone
+ * at the next access.
  */
 export interface AgentSession {
   readonly caller: Caller
-  /** What the owner wrote down about the agent. */
+  /** The agent's configuration file. */
   agent(): AgentConfig | undefined
-  /** A tool it has, working or not; in the gateway view also one of those that stand for them. */
+  /** A granted tool, available or not, including gateway tools. */
   grant(tool: string): Grant | undefined
-  /** A tool that it was given and that is not offered now, by the name it would be called by, with the reason. */
+  /** A granted tool that is not offered now, by the name it would be called by, with the reason. */
   withheld(tool: string): ResolutionEntry | undefined
-  /** The unit that may have a tool of this name for the agent and whose tools are not known yet. */
+  /** The unit that may have a tool of this name but has not been listed yet. */
   unseen(tool: string): string | undefined
-  /** A prompt it has, working or not. */
   prompt(name: string): PromptGrant | undefined
-  /** The resource it has at this address, working or not, and what stands for its template's names. */
+  /** The resource at this URI, available or not, and the values of its template. */
   resource(
     uri: string,
   ): { readonly grant: ResourceGrant; readonly params: Readonly<Record<string, string>> } | undefined
-  /** The resource it has with exactly this template, working or not. */
+  /** The resource with exactly this template, available or not. */
   resourceTemplate(uriTemplate: string): ResourceGrant | undefined
   view(): View
-  /** Who it is for whatever is written down. */
   reader(): Reader
   readonly callbacks: RunCallbacks | undefined
 }
@@ -54,14 +51,14 @@ export interface AgentSessionDeps {
 interface AgentSessionOptions {
   readonly caller: Caller
   readonly callbacks?: RunCallbacks | undefined
-  /** Whatever the agent's file says: a run's servers show the tools of one capability each, and those are few. */
+  /** Always the direct view: a run's servers show the few tools of one capability each. */
   readonly isDirect?: boolean
-  /** Whether it has no part in the project's own knowledge. */
+  /** Whether it has no access to the project's own knowledge. */
   readonly isRemote?: boolean
   agent(): AgentConfig | undefined
-  /** Resolves again; called at most once per generation and `key`. */
+  /** Called at most once per generation and `key`. */
   resolve(): Resolution
-  /** Another object when the agent's configuration is another. */
+  /** A new object whenever the agent's configuration changes. */
   key(): unknown
 }
 
@@ -69,9 +66,7 @@ interface Resolved {
   readonly generation: Generation
   readonly key: unknown
   readonly resolution: Resolution
-  /** What stands for the grants, in the gateway view. */
   readonly gateway: ReadonlyMap<string, Grant> | undefined
-  /** What is shown beside the grants, in the direct view. */
   readonly companions: ReadonlyMap<string, Grant> | undefined
   readonly config: GatewayConfig
 }
@@ -96,10 +91,10 @@ export function createAgentSession(
     const withheld = [...resolution.withheld, ...resolution.refused]
     const isBehindGateway = !options.isDirect && isGateway(options.agent(), grants, settings)
     const isRemote = options.isRemote === true
-    // Asked by those that are made with it, so only once all of them are there.
+    // Called only once `gateway` and `beside` are set.
     const isOffered = (tool: string): boolean =>
       grants.has(tool) || gateway?.has(tool) === true || beside?.has(tool) === true
-    // What its capability left out is not for it; what is held back comes again.
+    // Skipped capabilities do not come back; withheld tools may.
     const heldBack = withheld.filter(({ state }) => state !== 'skipped')
     const held = new Set(heldBack.map(({ tool, calledAs = tool }) => calledAs))
     const has = (tool: string): boolean => isOffered(tool) || held.has(tool)
@@ -157,7 +152,68 @@ export function createAgentSession(
   }
 }
 
-/** Everything the agent of this session can do now, in words. */
+/** Describes everything the agent can do now. */
 export function agentViewOf(session: AgentSession): AgentView {
   return { agent: session.caller.name, ...session.view().facts() }
+}
+
+/**
+ * Configuration of the gateway tools' handlers: what one session has. It travels with that session's grant, so sessions with equal
+ * names cannot be confused.
+ */
+export interface GatewayConfig extends UnitReader {
+  /** Granted tools, available or not, in order of definition. */
+  readonly grants: Resolution['grants']
+  /** Requested tools it did not get, with the reason. */
+  readonly withheld: Resolution['withheld']
+  /** Whether the agent may call a tool, available or not, including gateway and companion tools. */
+  isOffered(tool: string): boolean
+  /** All definitions; only granted ones may be shown. */
+  readonly generation: Generation
+  readonly health: Pick<Health, 'availability' | 'missing'>
+  /** All documents; only visible ones may be shown. */
+  readonly docs: Docs
+}
+
+/**
+ * Whether an agent sees its tools through the gateway. Counts granted tools rather than available ones, so that an outage does not
+ * switch the view.
+ */
+export function isGateway(
+  agent: AgentConfig | undefined,
+  grants: Resolution['grants'],
+  settings: Pick<Settings, 'gatewayViewOver'>,
+): boolean {
+  return agent?.view === undefined ? grants.size > settings.gatewayViewOver : agent.view === 'gateway'
+}
+
+/** The gateway tools that replace all others; `undefined` if no source defines any: then the agent sees its own tools. */
+export function replacements(config: GatewayConfig): ReadonlyMap<string, Grant> | undefined {
+  return injected(config, 'gateway')
+}
+
+/** Tools added beside an agent's own: status tools if its calls may wait, and documentation tools if the project has knowledge. */
+export function companions(config: GatewayConfig): ReadonlyMap<string, Grant> | undefined {
+  const waiting = [...config.grants.values()].some(mayWait) ? injected(config, 'waiting') : undefined
+  const documented = hasOwnKnowledge(config) ? injected(config, 'documented') : undefined
+  return waiting && documented ? new Map([...documented, ...waiting]) : (waiting ?? documented)
+}
+
+/** Built-in knowledge does not count: it must not change lists of tools. */
+function hasOwnKnowledge({ generation, isRemote }: GatewayConfig): boolean {
+  return !isRemote && [...generation.knowledge.values()].some(unit => !unit.isBuiltin)
+}
+
+function mayWait({ tool: { consent, retry } }: Grant): boolean {
+  return consent.length > 0 || retry !== 'manual'
+}
+
+function injected(
+  config: GatewayConfig,
+  mode: 'gateway' | 'waiting' | 'documented',
+): ReadonlyMap<string, Grant> | undefined {
+  const grants = config.generation.injections
+    .filter(({ injection }) => injection.modes.includes(mode))
+    .flatMap(({ injection, tools }) => tools.map(tool => ({ tool, capability: injection.key, config })))
+  return grants.length === 0 ? undefined : new Map(grants.map(grant => [grant.tool.name, grant]))
 }

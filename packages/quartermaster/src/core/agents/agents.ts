@@ -13,7 +13,6 @@ import { type Cancel, didYouMean, type Emitter } from '../kernel/index.ts'
 import { type Placements, placeAgents } from '../organisation/index.ts'
 import { type AgentSession, type AgentSessionDeps, createAgentSession } from './agent-session.ts'
 import { type Announcer, type ViewChange } from './announcer.ts'
-import { createRemoteSessions, type RemoteAgents } from './remote-agents.ts'
 import {
   type CapabilityIssue,
   type Mount,
@@ -25,30 +24,29 @@ import {
 
 /** The configured agents and their sessions. */
 export interface Agents {
-  /** Reads the agents again. */
   reload(): Promise<void>
   list(): AgentSummary[]
   names(): readonly string[]
   has(name: string): boolean
-  /** Whether this is an agent of the folder, not one of the same name from another organisation or one that has joined. */
+  /** Whether this is an agent of the project, not a joined one or one of the same name in another organisation. */
   isAgent(place: Pick<Caller, 'organisation' | 'workspace'>): boolean
   entry(name: string): AgentEntry
-  /** What is wrong with an agent's file and with what it asks for. */
+  /** Problems of an agent's file and of the capabilities it requests. */
   problems(name?: string): Problem[]
-  /** What an agent's file asks for wrongly of these capabilities; of all when absent. */
+  /** Wrong requests of an agent's file for these capabilities; for all by default. */
   staleGrants(name: string, capabilities?: ReadonlySet<string>): Problem[]
-  /** Where their files say that they belong. */
+  /** Positions in the organisation tree, from the agents' files. */
   placements(): Placements
-  /** What would be wrong if an agent had this configuration. */
+  /** Problems an agent would have with this configuration. */
   issuesWith(name: string, config: AgentConfig): readonly CapabilityIssue[]
-  /** The agent's session; the same object each time. Throws `AGENT_NOT_FOUND`. */
+  /** The agent's session, always the same object. Throws `AGENT_NOT_FOUND`. */
   session(name: string): AgentSession
   /**
-   * The session of a caller known by a credential or from a record: an agent of the folder in the first organisation, or a
-   * remote agent with a workspace in any organisation, for which no file applies. `undefined` when neither exists any more.
+   * The session of a caller known by a credential or a record: an agent of the project, or a remote agent with a workspace in any
+   * organisation and no file. `undefined` if neither exists any more.
    */
   findSession(place: Pick<Caller, 'organisation' | 'workspace'>): AgentSession | undefined
-  /** Calls back when what this session can see changed, and says which lists. */
+  /** Calls back with the lists that changed for this session. */
   follow(session: AgentSession, listener: (change: ViewChange) => void): Cancel
 }
 
@@ -57,10 +55,10 @@ export interface AgentsDeps extends AgentSessionDeps {
   readonly emitter: Emitter
   readonly announcer: Announcer
   readonly mount?: Mount | undefined
-  /** Agents with a workspace that run elsewhere; none when absent. */
+  /** Remote agents; none by default. */
   readonly remoteAgents?: RemoteAgents | undefined
   readonly settings: Pick<Settings, 'gatewayViewOver' | 'workspaceDepth'>
-  /** Where an agent lives, for resolvers. */
+  /** Folders of an agent, for resolvers. */
   folders(agent: AgentConfig & { name: string }): { agentDir: string; workspaceDir: string }
 }
 
@@ -81,7 +79,7 @@ export function createAgents(deps: AgentsDeps): Agents {
   function entry(name: string): AgentEntry {
     const found = entries.get(name)
     if (found) return found
-    const hint = didYouMean(name, entries.keys()) || nextStep(entries.size)
+    const hint = didYouMean(name, entries.keys()) || noAgentAdvice(entries.size)
     throw new AppError('AGENT_NOT_FOUND', `There is no agent "${name}".${hint}`)
   }
 
@@ -124,7 +122,7 @@ export function createAgents(deps: AgentsDeps): Agents {
 
   async function read(): Promise<void> {
     const read = await store.load()
-    // What did not change is the same object.
+    // Unchanged entries are the same objects.
     const isAsBefore = read.length === entries.size && read.every(one => entries.get(one.name) === one)
     const isSame = isAsBefore || !wasRead
     wasRead = true
@@ -142,10 +140,17 @@ export function createAgents(deps: AgentsDeps): Agents {
     const shadowed = resolution.shadowed.map(one => shadowedProblem(name, file, one))
     const known = catalogue.current().consentOperations
     const unknown = (config.consent?.allow ?? []).filter(operation => !known.has(operation))
-    const unheard = unknown.map(operation => unknownConsent(name, file, operation, known.keys()))
+    const unknownProblems = unknown.map(operation => unknownConsent(name, file, operation, known.keys()))
     const asked = (config.consent?.allow ?? []).filter(operation => isOnceOnly(known.get(operation)))
-    const useless = asked.map(operation => uselessConsent(name, file, operation))
-    return [...problems, ...issues, ...misplaced(name, file, placements), ...unheard, ...useless, ...shadowed]
+    const uselessProblems = asked.map(operation => uselessConsent(name, file, operation))
+    return [
+      ...problems,
+      ...issues,
+      ...misplaced(name, file, placements),
+      ...unknownProblems,
+      ...uselessProblems,
+      ...shadowed,
+    ]
   }
 
   function staleGrants(name: string, capabilities?: ReadonlySet<string>): Problem[] {
@@ -158,7 +163,7 @@ export function createAgents(deps: AgentsDeps): Agents {
 
   return {
     reload() {
-      // One after the other: an older read that ends later must not bring back what was taken away.
+      // Serialized: an older read that finishes later must not restore what was removed.
       reloading = reloading.catch(() => {}).then(read)
       return reloading
     },
@@ -170,7 +175,7 @@ export function createAgents(deps: AgentsDeps): Agents {
     problems: name => (name === undefined ? [...entries.keys()].flatMap(problemsOf) : problemsOf(name)),
     staleGrants,
     placements: () => placements,
-    // Nothing is mounted for what is only considered.
+    // A hypothetical configuration mounts no servers.
     issuesWith: (name, config) => resolveWith(name, config, undefined).issues,
     session,
     findSession,
@@ -178,7 +183,7 @@ export function createAgents(deps: AgentsDeps): Agents {
   }
 }
 
-function nextStep(count: number): string {
+function noAgentAdvice(count: number): string {
   return count === 0
     ? ' There are none yet: `quartermaster init` makes the first.'
     : ' `quartermaster agents` lists them.'
@@ -201,14 +206,14 @@ function issueProblem(name: string, file: string, { path, message }: CapabilityI
   }
 }
 
-/** An agent keeps its former place; a new agent gets none. */
+/** An agent with a wrong position keeps its former one; a new agent gets none. */
 function misplaced(name: string, file: string, { problems }: Placements): Problem[] {
   const found = problems.get(name)
   if (!found) return []
   return [{ severity: 'error', code: 'AGENT_INVALID', where: file, subject: `agent:${name}`, ...found }]
 }
 
-/** It allows nothing, so the owner who wrote it will be asked all the same, and wonder why. */
+/** A misspelled name allows nothing, so persons are asked although the owner meant to allow it. */
 function unknownConsent(name: string, file: string, operation: string, known: Iterable<string>): Problem {
   return {
     severity: 'warning',
@@ -263,20 +268,69 @@ function summaryOf(
   return config?.title === undefined ? summary : { ...summary, title: config.title }
 }
 
-/** An agent as it is written down. A file that does not read has problems and no configuration, so its agent has no tools. */
+/** An agent's file. An unreadable file has problems and no configuration, so its agent has no tools. */
 export interface AgentEntry {
   readonly name: string
-  /** Where it stands, for people. */
   readonly file: string
   readonly config?: AgentConfig
-  /** Capabilities that the file names and `config` leaves out, because their part of the file does not read, with the reason. */
+  /** Capabilities missing from `config` because their part of the file is unreadable, with the reason. */
   readonly wrong?: Readonly<Record<string, string>>
-  /** Changes whenever the file does. */
   readonly hash: string
   readonly problems: readonly Problem[]
 }
 
-/** Where agents are written down. */
 export interface AgentStore {
   load(): Promise<readonly AgentEntry[]>
+}
+
+/** Sessions of remote agents: they have a workspace, no file here, and only the platform's own tools. */
+interface RemoteSessions {
+  session(place: Pick<Caller, 'organisation' | 'workspace'>): AgentSession
+}
+
+/** The existing workspaces, in memory because every request needs them. */
+export interface RemoteAgents {
+  has(place: Pick<Caller, 'organisation' | 'workspace'>): boolean
+  /** Whether a remote agent of this name has joined the default organisation. */
+  hasJoined(name: string): boolean
+  /** Calls back when a remote agent was removed. */
+  onLeft(listener: () => void): void
+}
+
+interface RemoteSessionsDeps extends AgentSessionDeps {
+  resolve(capabilities: AgentConfig['capabilities'], context: ResolverContext): Resolution
+  folders(agent: AgentConfig & { name: string }): { agentDir: string; workspaceDir: string }
+  readonly remoteAgents?: RemoteAgents | undefined
+}
+
+/** Capabilities of every agent with a workspace: delegation, messages and memory. */
+const CONFIG: AgentConfig = { capabilities: { delegation: {}, inbox: {}, history: {}, user: {}, memory: {} } }
+
+export function createRemoteSessions(deps: RemoteSessionsDeps): RemoteSessions {
+  const sessions = new Map<string, AgentSession>()
+
+  // Workspaces come and go while the process runs.
+  deps.remoteAgents?.onLeft(() => {
+    for (const [key, { caller }] of sessions) if (!deps.remoteAgents?.has(caller)) sessions.delete(key)
+  })
+
+  function resolve(name: string): Resolution {
+    const agent = { ...CONFIG, name }
+    return deps.resolve(CONFIG.capabilities, { ...deps.folders(agent), agent })
+  }
+
+  return {
+    session({ organisation, workspace }) {
+      const key = `${organisation}/${workspace}`
+      const known = sessions.get(key)
+      if (known) return known
+      const caller: Caller = { kind: 'agent', organisation, name: workspace, workspace }
+      const made = createAgentSession(
+        { caller, isRemote: true, agent: () => CONFIG, key: () => CONFIG, resolve: () => resolve(workspace) },
+        deps,
+      )
+      sessions.set(key, made)
+      return made
+    },
+  }
 }

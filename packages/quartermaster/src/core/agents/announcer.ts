@@ -3,13 +3,13 @@ import type { Cancel, Clock, Emitter } from '../kernel/index.ts'
 import type { AgentSession } from './agent-session.ts'
 import type { View } from './view.ts'
 
-/** Notifies followers of a view that it changed: the first time at once, then at most once per interval. */
+/** Notifies listeners when a view changes: the first time immediately, then at most once per interval. */
 export interface Announcer {
   follow(session: AgentSession, listener: (change: ViewChange) => void): Cancel
   stop(): void
 }
 
-/** Which lists of a view are others than when its follower was last told. */
+/** The lists of a view that changed since the last notification. */
 export interface ViewChange {
   readonly tools: boolean
   readonly prompts: boolean
@@ -21,14 +21,14 @@ type Versions = Pick<View, 'version' | 'promptsVersion' | 'resourcesVersion'>
 interface Follower {
   readonly session: AgentSession
   readonly listener: (change: ViewChange) => void
-  told: Versions
-  /** What has changed since, even if it has changed back: a client that listed in between has to list again. */
-  owed: ViewChange
+  lastVersions: Versions
+  /** Changes not notified yet, even if reverted since: a client that listed in between must list again. */
+  pending: ViewChange
   quietUntil: number
   cancel: Cancel | undefined
 }
 
-/** How long looking may hold the event loop at a stretch: there may be thousands of agents. */
+/** Longest time to block the event loop: there may be thousands of agents. */
 const TURN_MS = 5
 
 export function createAnnouncer(deps: {
@@ -38,59 +38,59 @@ export function createAnnouncer(deps: {
 }): Announcer {
   const { emitter, clock, settings } = deps
   const followers = new Set<Follower>()
-  let isLooking = false
+  let isChecking = false
   let isStale = false
 
-  function look(follower: Follower): void {
+  function notifyIfChanged(follower: Follower): void {
     follower.cancel?.()
     follower.cancel = undefined
     const view = follower.session.view()
-    const change = either(follower.owed, changeBetween(follower.told, view))
+    const change = mergeChanges(follower.pending, changesSince(follower.lastVersions, view))
     if (!change.tools && !change.prompts && !change.resources) return
     const now = clock.now()
     if (now < follower.quietUntil) {
-      follower.owed = change
-      follower.cancel = clock.after(follower.quietUntil - now, () => look(follower))
+      follower.pending = change
+      follower.cancel = clock.after(follower.quietUntil - now, () => notifyIfChanged(follower))
       return
     }
-    follower.told = versionsOf(view)
-    follower.owed = NOTHING
+    follower.lastVersions = versionsOf(view)
+    follower.pending = NOTHING
     follower.quietUntil = now + settings.announceIntervalMs
     follower.listener(change)
   }
 
-  /** Changes come in bursts, so one round of looks is enough for all of them; those during a round get another. */
-  function lookSoon(): void {
+  /** Changes come in bursts, so one pass serves all of them; changes during a pass cause another. */
+  function schedulePass(): void {
     isStale = true
-    if (!isLooking && followers.size > 0) void lookAtAll()
+    if (!isChecking && followers.size > 0) void checkAll()
   }
 
-  async function lookAtAll(): Promise<void> {
-    isLooking = true
+  async function checkAll(): Promise<void> {
+    isChecking = true
     while (isStale) {
       isStale = false
       await clock.breathe()
       let turnEnds = clock.now() + TURN_MS
       for (const follower of followers) {
-        look(follower)
+        notifyIfChanged(follower)
         if (clock.now() < turnEnds) continue
         await clock.breathe()
         turnEnds = clock.now() + TURN_MS
       }
     }
-    isLooking = false
+    isChecking = false
   }
 
   const stops = [
-    emitter.on('generation.swapped', lookSoon),
-    emitter.on('dependency.changed', lookSoon),
-    emitter.on('agents.reloaded', lookSoon),
+    emitter.on('generation.swapped', schedulePass),
+    emitter.on('dependency.changed', schedulePass),
+    emitter.on('agents.reloaded', schedulePass),
   ]
 
   return {
     follow(session, listener) {
-      const told = versionsOf(session.view())
-      const follower: Follower = { session, listener, told, owed: NOTHING, quietUntil: 0, cancel: undefined }
+      const lastVersions = versionsOf(session.view())
+      const follower: Follower = { session, listener, lastVersions, pending: NOTHING, quietUntil: 0, cancel: undefined }
       followers.add(follower)
       return () => {
         follower.cancel?.()
@@ -105,14 +105,14 @@ export function createAnnouncer(deps: {
   }
 }
 
-/** Only these: a view holds on to everything it was made from. */
+/** Copies the versions, because a view references everything it was made from. */
 function versionsOf({ version, promptsVersion, resourcesVersion }: View): Versions {
   return { version, promptsVersion, resourcesVersion }
 }
 
 const NOTHING: ViewChange = { tools: false, prompts: false, resources: false }
 
-function either(one: ViewChange, other: ViewChange): ViewChange {
+function mergeChanges(one: ViewChange, other: ViewChange): ViewChange {
   return {
     tools: one.tools || other.tools,
     prompts: one.prompts || other.prompts,
@@ -120,10 +120,10 @@ function either(one: ViewChange, other: ViewChange): ViewChange {
   }
 }
 
-function changeBetween(told: Versions, now: Versions): ViewChange {
+function changesSince(lastVersions: Versions, now: Versions): ViewChange {
   return {
-    tools: told.version !== now.version,
-    prompts: told.promptsVersion !== now.promptsVersion,
-    resources: told.resourcesVersion !== now.resourcesVersion,
+    tools: lastVersions.version !== now.version,
+    prompts: lastVersions.promptsVersion !== now.promptsVersion,
+    resources: lastVersions.resourcesVersion !== now.resourcesVersion,
   }
 }

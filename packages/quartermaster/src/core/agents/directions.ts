@@ -12,7 +12,7 @@ import {
 } from '../knowledge/index.ts'
 import type { PromptGrant, Resolution, ResourceGrant } from './resolve-capabilities.ts'
 
-/** Directions as agents meet them: something a person calls by its word, and a skill that a model reads when it needs it. */
+/** Directions as an agent gets them: a prompt for people and a skill that a model reads when it needs it. */
 interface Offer {
   readonly prompt: PromptGrant
   readonly resource: ResourceGrant
@@ -25,17 +25,17 @@ interface DirectionsDeps {
   readonly reader: UnitReader
 }
 
-/** Adds the directions that an agent is offered to what its capabilities let it read. Names and addresses of these stay theirs. */
+/** Adds the visible directions to what the capabilities grant. On a clash of names or URIs the capabilities win. */
 export function withDirections(resolution: Resolution, deps: DirectionsDeps): Resolution {
-  // Whose configuration is wrong has nothing, and is told so.
+  // An agent with a wrong configuration gets nothing but the error.
   if (resolution.issues.length > 0) return resolution
-  const offered = offeredBy(deps)
+  const offered = visibleDirections(deps)
   if (offered.length === 0) return resolution
   const prompts = new Map(resolution.prompts)
   const resources = new Map(resolution.resources)
   const skills: Skill[] = []
   for (const unit of offered) {
-    const { prompt, resource, skill } = offerOf(unit, deps)
+    const { prompt, resource, skill } = findOffer(unit, deps)
     if (!prompts.has(unit.command)) prompts.set(unit.command, prompt)
     if (resources.has(skill.uri)) continue
     resources.set(skill.uri, resource)
@@ -44,34 +44,34 @@ export function withDirections(resolution: Resolution, deps: DirectionsDeps): Re
   return { ...resolution, prompts, resources, skills }
 }
 
-/** Of two with the same word the project's own wins, else the first: an update of ours takes no word away from a user. */
-function offeredBy({ generation, reader }: DirectionsDeps): Directions[] {
-  const mine = sourceOf(generation).directions.filter(unit => seesUnit(unit, reader))
+/** Of two with the same command the project's wins, then the first: an update of the product must not take a user's command. */
+function visibleDirections({ generation, reader }: DirectionsDeps): Directions[] {
+  const mine = cacheOf(generation).directions.filter(unit => seesUnit(unit, reader))
   const byWord = new Map<string, Directions>()
   for (const unit of [...mine.filter(one => !one.isBuiltin), ...mine.filter(one => one.isBuiltin)])
     if (!byWord.has(unit.command)) byWord.set(unit.command, unit)
   return [...byWord.values()]
 }
 
-/** What is the same for all agents of a generation, of which there may be thousands. */
-interface DirectionsSource {
+/** Cached per generation: there may be thousands of agents. */
+interface DirectionsCache {
   readonly directions: readonly Directions[]
-  /** By the paths of all that is in them: readers who see the same share one. */
+  /** By the paths of all included units: readers who see the same units share an offer. */
   readonly offers: Map<string, Offer>
 }
 
-const sources = new WeakMap<Generation, DirectionsSource>()
+const caches = new WeakMap<Generation, DirectionsCache>()
 
-function sourceOf(generation: Generation): DirectionsSource {
-  const before = sources.get(generation)
+function cacheOf(generation: Generation): DirectionsCache {
+  const before = caches.get(generation)
   if (before) return before
   const made = { directions: [...generation.knowledge.values()].filter(isDirections), offers: new Map() }
-  sources.set(generation, made)
+  caches.set(generation, made)
   return made
 }
 
-function offerOf(unit: Directions, { generation, reader, digest }: DirectionsDeps): Offer {
-  const { offers } = sourceOf(generation)
+function findOffer(unit: Directions, { generation, reader, digest }: DirectionsDeps): Offer {
+  const { offers } = cacheOf(generation)
   const units = unitsIn<Knowledge>(unit, path => {
     const found = generation.knowledge.get(path)
     return found && seesUnit(found, reader) ? found : undefined
@@ -84,12 +84,12 @@ function offerOf(unit: Directions, { generation, reader, digest }: DirectionsDep
   return made
 }
 
-/** The text is built when it is read. Lists and announcements do not need it. */
+/** The text is built when it is read; lists and notifications do not need it. */
 function toOffer(unit: Directions, units: ReadonlyMap<string, Knowledge>, digest: Digest): Offer {
   const hash = digest([...units.values()].map(one => one.hash).join('\n'))
   const body = () => withIncludes(unit, path => units.get(path)).text
   const skill = createSkill(unit, { body, hash, digest })
-  // No capability can have this key, so that no server of a single one has them.
+  // No capability can have this key, so no single-capability server includes it.
   const capability = `unit:${unit.path}`
   const { source, unit: file, title, summary: short } = unit
   const facts = { source, unit: file, title, short, icon: undefined, requires: [], capability, suggest: NONE, hash }
@@ -104,7 +104,7 @@ function toOffer(unit: Directions, units: ReadonlyMap<string, Knowledge>, digest
 
 const NONE: Prompt['suggest'] = new Map()
 
-/** Its size is told with the skill: a list of resources would have to put all texts together for it. */
+/** Without a size: computing it for every list would assemble all texts. */
 function resourceAt({ uri, frontmatter: { name, description }, text }: Skill) {
   return {
     name,

@@ -1,7 +1,13 @@
-export { type AgentSession, agentViewOf } from './agent-session.ts'
-export { type AgentEntry, type AgentStore, type Agents, type AgentsDeps, createAgents } from './agents.ts'
+export { type AgentSession, agentViewOf, type GatewayConfig } from './agent-session.ts'
+export {
+  type AgentEntry,
+  type AgentStore,
+  type Agents,
+  type AgentsDeps,
+  createAgents,
+  type RemoteAgents,
+} from './agents.ts'
 export { type Announcer, createAnnouncer, type ViewChange } from './announcer.ts'
-export type { GatewayConfig } from './gateway-view.ts'
 export {
   type CapabilityRegistry,
   createCapabilityRegistry,
@@ -9,7 +15,6 @@ export {
   refuseIssues,
   type ServerFactory,
 } from './registry.ts'
-export type { RemoteAgents } from './remote-agents.ts'
 export {
   type Grant,
   type Mount,

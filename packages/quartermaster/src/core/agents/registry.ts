@@ -35,18 +35,18 @@ import {
   resolveCapabilities,
 } from './resolve-capabilities.ts'
 
-/** Makes the in-process MCP server through which a run reaches the tools that one capability gives an agent session. */
+/** Creates the in-process MCP server that gives a run the session's tools of one capability. */
 export type ServerFactory = (options: { key: string; session: AgentSession }) => McpServerConfig
 
-/** What capabilities exist and what they resolve to. Made by a factory; there is no global one. */
+/** The registered capabilities and what they resolve to. There is no global registry. */
 export interface CapabilityRegistry {
-  /** Adds a capability of the host program. Registering it is all it takes to configure agents with it. */
+  /** Adds a capability of the host program; agents can be configured with it immediately. */
   register(resolver: CapabilityResolver): void
   /** Synchronous, starts nothing. Throws `CAPABILITY_UNKNOWN` or `CONFIG_INVALID` with every issue in its details. */
   resolve(capabilities: Record<string, CapabilityConfig>, context: ResolverContext): ResolvedCapabilities
-  /** The servers that come with a kind of run, beside those of the capabilities. */
+  /** The servers that come with a mode of run, beside those of capabilities. */
   resolveInjections(mode: RunMode, context: ResolverContext): Record<string, McpServerConfig>
-  /** Every capability with its tools and configuration schema; needs nothing running. */
+  /** Every capability with its tools and configuration schema. Needs no running server. */
   knownCapabilities(): CapabilityDescriptor[]
 }
 
@@ -84,11 +84,11 @@ export function createCapabilityRegistry(deps: RegistryDeps): CapabilityRegistry
         resolveCapabilities(capabilities, context, { generation, mount: deps.mount })
       const { issues, grants, prompts, resources } = resolveIn(catalogue.current())
       refuseIssues(issues)
-      // One session for the whole run: a tool may call the agent's other tools, wherever they come from.
+      // One session for the whole run: a tool may call the agent's other tools of any capability.
       const session = runSession(context, resolveIn)
       const view = session.view()
       const report = view.report()
-      // Companion tools have servers too: an agent with a handle must be able to ask about it.
+      // Companion tools need servers too: an agent with an operation id must be able to ask for its status.
       const granted = [...grants.values(), ...prompts.values(), ...resources.values(), ...view.presented]
       const keys = new Set(granted.map(grant => grant.capability))
       const mcpServers = Object.fromEntries([...keys].map(key => [key, createServer({ key, session })]))
@@ -113,7 +113,7 @@ export function createCapabilityRegistry(deps: RegistryDeps): CapabilityRegistry
   }
 }
 
-/** Host programs are not always typed; what they hand in is checked like anything else that comes from outside. */
+/** Host programs are not always typed, so their arguments are validated like any other input. */
 function parsed<S extends z.ZodType>(schema: S, value: unknown, what: string): z.infer<S> {
   const result = schema.safeParse(value)
   if (result.success) return result.data
@@ -121,7 +121,7 @@ function parsed<S extends z.ZodType>(schema: S, value: unknown, what: string): z
   throw new AppError('CONFIG_INVALID', issues.map(issueText).join('\n'), { details: { issues } })
 }
 
-/** Throws what is wrong with capabilities, everything at once. */
+/** Throws all issues of capabilities in one error. */
 export function refuseIssues(issues: readonly CapabilityIssue[]): void {
   if (issues.length === 0) return
   const code = issues.every(issue => issue.code === 'CONFIG_INVALID') ? 'CONFIG_INVALID' : 'CAPABILITY_UNKNOWN'
@@ -133,7 +133,7 @@ export function refuseIssues(issues: readonly CapabilityIssue[]): void {
   })
 }
 
-/** An injection whose code fails is left out of the run, like an injection that returns `null`; its author finds out from the log. */
+/** An injection whose code fails is left out and logged, like one that returns `null`. */
 function resolveInjection(key: string, context: ResolverContext, generation: Generation, log: Log): Resolution {
   const entry = generation.injections.find(({ injection }) => injection.key === key)
   if (!entry) return NOTHING_GRANTED
@@ -150,7 +150,6 @@ function grantAll({ injection, tools }: CatalogueInjection, config: unknown): [s
   return tools.map(tool => [tool.name, { tool, capability: injection.key, config }])
 }
 
-/** A capability as discovery shows it. */
 function describeCapability(capability: CatalogueCapability): CapabilityDescriptor {
   const { key, title, short, descriptors, prompts, resources, configSchema } = capability
   const descriptor: CapabilityDescriptor = { key, title, short, tools: [...descriptors] }

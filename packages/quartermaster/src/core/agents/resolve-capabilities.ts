@@ -23,8 +23,8 @@ import { didYouMean, issuePredicate } from '../kernel/index.ts'
 import { type Skill } from '../knowledge/index.ts'
 
 /**
- * Turns an agent's capabilities object into grants. Synchronous, starts nothing, tells everything that is wrong at once. A wrong
- * capability, or a name in `tools` that does not exist, takes away itself alone.
+ * Turns an agent's capabilities object into grants, synchronously and without side effects, reporting all issues at once. A wrong
+ * capability, or an unknown name in `tools`, removes only itself.
  */
 export function resolveCapabilities(
   capabilities: Readonly<Record<string, CapabilityConfig>>,
@@ -38,7 +38,7 @@ export function resolveCapabilities(
   return {
     grants: new Map(ordered.flatMap(step => step.grants).map(grant => [grant.tool.name, grant])),
     prompts: new Map(ordered.flatMap(step => step.prompts).map(grant => [grant.prompt.name, grant])),
-    ...takeAddresses(ordered.flatMap(step => step.resources)),
+    ...resolveAddresses(ordered.flatMap(step => step.resources)),
     skills: [],
     withheld: steps.flatMap(step => step.withheld),
     absent: steps.flatMap(step => step.absent),
@@ -48,14 +48,14 @@ export function resolveCapabilities(
 }
 
 /**
- * The capability that has had an address longest keeps it, whatever works now: a reader must not get the one source first and
- * then the other. Resources of external servers go last.
+ * The capability that had a URI first keeps it, available or not: a reader must not get one source and then the other. Resources of
+ * external servers come last.
  */
-function takeAddresses(grants: readonly ResourceGrant[]): Pick<Resolution, 'resources' | 'shadowed'> {
+function resolveAddresses(grants: readonly ResourceGrant[]): Pick<Resolution, 'resources' | 'shadowed'> {
   const resources = new Map<string, ResourceGrant>()
   for (const grant of grants) {
     const first = resources.get(grant.resource.key)
-    if (!first || hadNameFirst(holderOf(grant), holderOf(first))) resources.set(grant.resource.key, grant)
+    if (!first || hadNameFirst(claimOf(grant), claimOf(first))) resources.set(grant.resource.key, grant)
   }
   const shadowed = new Map<string, ShadowedResources & { readonly keys: string[] }>()
   for (const { capability, resource } of grants) {
@@ -69,15 +69,14 @@ function takeAddresses(grants: readonly ResourceGrant[]): Pick<Resolution, 'reso
   return { resources, shadowed: [...shadowed.values()] }
 }
 
-/** What is not of a server of others stays in the order it is defined in. */
-function holderOf({ resource: { claimedAt, unit } }: ResourceGrant): { since: number; unit: string } {
+/** Resources that are not of an upstream keep the order of definition. */
+function claimOf({ resource: { claimedAt, unit } }: ResourceGrant): { since: number; unit: string } {
   return claimedAt === undefined ? { since: Number.NEGATIVE_INFINITY, unit: '' } : { since: claimedAt, unit }
 }
 
-/** What capabilities are resolved from. */
 interface ResolvedFrom {
   readonly generation: Generation
-  /** Nothing of someone else's is mounted without one. */
+  /** Without it no foreign server is mounted. */
   readonly mount: Mount | undefined
 }
 
@@ -99,7 +98,7 @@ interface Step {
 function resolveOne(key: string, entry: CapabilityConfig, resolving: Resolving): Step {
   const { generation, context } = resolving
   const capability = generation.capabilities.get(key)
-  if (!capability && generation.isPartial) return stillComing(key, entry)
+  if (!capability && generation.isPartial) return notLoadedYet(key, entry)
   if (!capability) {
     const hint = injectionHint(key, generation) ?? didYouMean(key, generation.capabilities.keys())
     const message = `There is no capability "${key}".${hint}`
@@ -114,7 +113,7 @@ function resolveOne(key: string, entry: CapabilityConfig, resolving: Resolving):
     const wrong = checked.issues.map(issue => inKey({ ...issue, code: 'CONFIG_INVALID' as const }))
     return refused(key, entry, [...stale, ...wrong])
   }
-  // A list of names that do not exist is not an empty one: the agent was meant to have something else.
+  // A list of only unknown names is not an empty list: the agent was meant to have something.
   if (wanted && wanted.length > 0 && listed.tools?.length === 0) return refused(key, entry, stale)
   const { tools } = listed
   const allowlist = readAllowlist(tools, capability)
@@ -132,7 +131,7 @@ function resolveOne(key: string, entry: CapabilityConfig, resolving: Resolving):
   }
 }
 
-/** Capabilities that come along automatically have names too, and people try them. */
+/** Injections have keys too, and people try them. */
 function injectionHint(key: string, { injections }: Generation): string | undefined {
   const found = injections.find(({ injection }) => injection.key === key)
   if (!found) return undefined
@@ -141,8 +140,8 @@ function injectionHint(key: string, { injections }: Generation): string | undefi
     : ' It comes with some runs by itself and cannot be given.'
 }
 
-/** At start a file may take its time. An agent that names what it brings keeps everything else meanwhile. */
-function stillComing(key: string, { tools = ['*'] }: CapabilityConfig): Step {
+/** While sources load, an unknown capability may still come, so it is withheld rather than refused. */
+function notLoadedYet(key: string, { tools = ['*'] }: CapabilityConfig): Step {
   const reason = 'It is still being loaded, or does not exist.'
   return { ...NOTHING, withheld: tools.map(tool => ({ capability: key, tool, state: 'unavailable', reason })) }
 }
@@ -158,7 +157,7 @@ const NOTHING: Step = {
   issues: [],
 }
 
-/** The whole capability is withheld: each tool the agent lists, or all as `*`. */
+/** Refuses the whole capability: each listed tool, or `*`. */
 function refused(key: string, { tools = ['*'] }: CapabilityConfig, issues: readonly CapabilityIssue[]): Step {
   const reason = issues.map(({ message }) => message).join(' ')
   return {
@@ -192,7 +191,7 @@ function checkConfig(config: Record<string, unknown>, capability: CatalogueCapab
   return checked.ok ? checked : { ok: false, issues: checked.issues.map(issue => namedIssue(issue, capability)) }
 }
 
-/** What a schema says of a value names neither the field nor whose it is. */
+/** Adds the field and the capability to a schema's message. */
 function namedIssue({ path, message }: Issue, { key }: CatalogueCapability): Issue {
   const what = path.length === 0 ? 'its configuration' : `"${path.join('.')}"`
   const text = issuePredicate({ message })
@@ -200,7 +199,7 @@ function namedIssue({ path, message }: Issue, { key }: CatalogueCapability): Iss
   return { path, message: issueText({ path: [], message: `Capability "${key}": ${what} ${said}` }) }
 }
 
-/** What a resolver gave, if it is anything it may give. */
+/** Validates what a resolver returned. */
 export function checkResolved(resolved: unknown): ResolvedCapability | null {
   if (resolved instanceof Promise) {
     // The promise is not awaited, so its rejection has no other handler.
@@ -230,19 +229,19 @@ function grantAllowed(
     .filter(tool => offered.has(tool.ownName))
     .map(tool => ({ tool, capability: key, config }))
   const callable = new Set(grants.map(({ tool }) => tool.ownName))
-  const empty = [...offered].filter(name => !callable.has(name)).map(name => ({ name, reason: NOTHING_TO_CALL }))
-  // The list of tools is about tools: an agent with the capability may read what it brings.
+  const empty = [...offered].filter(name => !callable.has(name)).map(name => ({ name, reason: NO_HANDLER }))
+  // The allowlist restricts tools only: prompts and resources are granted with the capability.
   const prompts = capability.prompts.map(prompt => ({ prompt, capability: key, config }))
   const resources = capability.resources.map(resource => ({ resource, capability: key, config }))
   const missing = { withheld: unavailable(key, [...withheld, ...empty]), absent: unavailable(key, absent) }
   return { ...NOTHING, position, grants, prompts, resources, ...missing }
 }
 
-const NOTHING_TO_CALL = 'Its capability brought nothing that can be called.'
+const NO_HANDLER = 'Its capability brought nothing that can be called.'
 
 /**
- * Handing out a foreign server as it is would go around the call path, so it is mounted, and what is granted are the tools
- * of the capability that makes. Its names are the server's, and it may be a while until they are known.
+ * Passing on a foreign server directly would bypass the call path, so it is mounted, and the tools of the resulting capability are
+ * granted. Their names are the server's and may not be known yet.
  */
 function grantMounted(
   { key, position }: CatalogueCapability,
@@ -264,7 +263,7 @@ function grantMounted(
   }
 }
 
-/** Tools that the server turns out not to have are reported, but are not an error in the agent's file: the list is not the owner's. */
+/** Listed tools that the server does not have are reported without an issue: the owner does not control the list. */
 function mountedAllowlist(tools: readonly string[] | undefined, found: CatalogueCapability): Allowlist {
   const allowlist = readAllowlist(tools, found)
   const told = new Set([...allowlist.offered, ...allowlist.withheld.map(({ name }) => name)])
@@ -284,70 +283,65 @@ function unavailable(capability: string, tools: Allowlist['withheld']): Resoluti
   }))
 }
 
-/** Someone else's server that a capability resolved to for one agent. */
+/** A foreign server that a capability resolved to for one agent. */
 export interface MountRequest {
-  /** The capability that names it. */
   readonly key: string
   readonly server: McpServerConfig
   readonly context: ResolverContext
 }
 
-/** What became of it: the capability whose tools are that server's, or why there is none. */
+/** The capability with that server's tools, or why there is none. */
 export type Mounted = { readonly capability: string } | { readonly reason: string }
 
 /**
- * Has someone else's server mounted as an upstream. It answers at once and starts nothing itself: it notes what is wanted,
- * and the capability it names may come with a later generation. Asked for the same server again it gives the same answer.
+ * Requests mounting of a foreign server as an upstream. Returns immediately: the capability it names may come with a later
+ * generation. Idempotent for the same server.
  */
 export type Mount = (request: MountRequest) => Mounted
 
-/** One tool that an agent has, and the configuration its handler gets. */
+/** A granted tool and its handler's configuration. */
 export interface Grant {
   readonly tool: Tool
   readonly capability: string
   readonly config: unknown
 }
 
-/** One prompt that an agent has, and the configuration it is filled in with. */
+/** A granted prompt and its configuration. */
 export interface PromptGrant {
   readonly prompt: Prompt
   readonly capability: string
   readonly config: unknown
 }
 
-/** One resource that an agent may read, and the configuration it is read with. */
+/** A granted resource and its configuration. */
 export interface ResourceGrant {
   readonly resource: Resource
   readonly capability: string
   readonly config: unknown
 }
 
-/** What an agent's capabilities come to in one generation, whatever works just now. */
+/** What an agent's capabilities grant in one generation, regardless of availability. */
 export interface Resolution {
-  /** In order of definition. */
   readonly grants: ReadonlyMap<string, Grant>
-  /** By name, in order of definition. */
   readonly prompts: ReadonlyMap<string, PromptGrant>
-  /** By address or template, in order of definition. */
   readonly resources: ReadonlyMap<string, ResourceGrant>
-  /** The directions among the resources, as skills. */
   readonly skills: readonly Skill[]
-  /** Resources at an address that an earlier one has; one entry for each two capabilities. */
+  /** Resources hidden by another capability with the same URI, one entry per pair of capabilities. */
   readonly shadowed: readonly ShadowedResources[]
-  /** What was asked for and is not there, with the reason. */
+  /** Requested tools that are not offered now, with the reason. */
   readonly withheld: readonly ResolutionEntry[]
-  /** Tools that the servers had once or that are left out, with the reason, where everything was asked for. Shown only to an agent that calls one. */
+  /** Removed or excluded tools of agents without an allowlist, with the reason. Shown only when the agent calls one. */
   readonly absent: readonly ResolutionEntry[]
-  /** Capabilities and names in `tools` lists that the configuration asks for wrongly; nothing is granted for them. */
+  /** Wrong capabilities and names in allowlists; nothing is granted for them. */
   readonly refused: readonly ResolutionEntry[]
-  /** What is wrong with the configuration. The library refuses all of it; a gateway withholds only what is in `refused`. */
+  /** Issues of the configuration. The library throws them; a gateway only withholds `refused`. */
   readonly issues: readonly CapabilityIssue[]
 }
 
-/** What a capability has at addresses where an agent reads the resources of another one. */
+/** Resources of a capability that are hidden by another one. */
 export interface ShadowedResources {
   readonly capability: string
-  /** The one whose resources are read. */
+  /** The capability whose resources are read. */
   readonly by: string
   readonly keys: readonly string[]
 }
@@ -368,38 +362,37 @@ export const NOTHING_GRANTED: Resolution = Object.freeze({
   issues: [],
 })
 
-/** What an agent's list of tools comes to. All names are own names: those the capability's author gave. */
+/** An agent's allowlist, resolved. All names are own names, as the capability's author wrote them. */
 interface Allowlist {
-  /** Asked for, whether it can be had or not. */
+  /** All requested names. */
   readonly names: readonly string[]
-  /** Asked for and offered. */
   readonly offered: ReadonlySet<string>
-  /** Asked for and not offered now, each with the reason. */
+  /** Requested and not offered now, with the reason. */
   readonly withheld: readonly WithheldTool[]
-  /** Tools that existed once or are left out, where everything was asked for: shown to an agent that calls one. */
+  /** Removed or excluded tools when there is no allowlist. */
   readonly absent: readonly WithheldTool[]
 }
 
 interface CheckedList {
-  /** The list without doubles and unknown names. */
+  /** The list without duplicates and unknown names. */
   readonly tools: readonly string[] | undefined
   readonly unknown: readonly WithheldTool[]
   readonly issues: readonly CapabilityIssue[]
 }
 
-/** `tools` is ours: omitted means all, `[]` none; no wildcards, no doubles, no unknown names. */
+/** Omitted means all tools, `[]` none. No wildcards, duplicates or unknown names. */
 function checkAllowlist(tools: readonly string[] | undefined, capability: CatalogueCapability): CheckedList {
   const known = [...capability.descriptors, ...capability.hidden].map(({ name }) => name)
-  // A server that drops a tool, or an owner who leaves one out, must not take all other tools from an agent that names it.
+  // If a server drops a tool or the owner excludes it, an agent that lists it must not lose the others.
   const isKnown = new Set([...known, ...removedTools(capability).map(({ name }) => name)])
   const seen = new Set<string>()
   const unknown = new Map<string, string>()
   const issues = (tools ?? []).flatMap((name, index) => {
     if (seen.has(name)) return [issue(index, `"${name}" is listed twice.`)]
     seen.add(name)
-    // A name that has not been seen yet is neither right nor wrong.
+    // Before the first listing no name can be judged.
     if (isKnown.has(name) || capability.unseen !== undefined) return []
-    const hint = calledAsHint(name, capability) || didYouMean(name, known) || ` It has: ${someOf(known)}.`
+    const hint = calledAsHint(name, capability) || didYouMean(name, known) || ` It has: ${firstNames(known)}.`
     const message = `Capability "${capability.key}" has no tool "${name}".${hint}`
     unknown.set(name, message)
     return [issue(index, message)]
@@ -411,12 +404,12 @@ function checkAllowlist(tools: readonly string[] | undefined, capability: Catalo
   }
 }
 
-/** Divides what was asked for, which was checked, into what is offered and what is not. */
+/** Splits the checked names into offered and withheld ones. */
 function readAllowlist(tools: readonly string[] | undefined, capability: CatalogueCapability): Allowlist {
   const { descriptors, hidden, unseen } = capability
   const absent = removedTools(capability)
   const offered = new Set(descriptors.map(({ name }) => name))
-  // Of what is gone or left out only those hear who ask for it.
+  // Removed and excluded tools are reported only to agents that list them.
   const held = new Map([...(tools ? absent : []), ...hidden].map(tool => [tool.name, tool]))
   const names = tools ?? [...offered, ...held.keys(), ...(unseen === undefined ? [] : ['*'])]
   return {
@@ -430,8 +423,8 @@ function readAllowlist(tools: readonly string[] | undefined, capability: Catalog
   }
 }
 
-/** A server may have thousands, and the message is one line. */
-function someOf(names: readonly string[]): string {
+/** A server may have thousands of tools, and the message is one line. */
+function firstNames(names: readonly string[]): string {
   const left = names.length - MOST_NAMES
   return `${names.slice(0, MOST_NAMES).join(', ') || 'none'}${left > 0 ? `, and ${left} more` : ''}`
 }
@@ -442,7 +435,7 @@ function issue(index: number, message: string): CapabilityIssue {
   return { code: 'CONFIG_INVALID', path: ['tools', index], message }
 }
 
-/** An owner who looks at an agent's tools sees the names they are called by, and writes those. */
+/** Owners see the names that tools are called by and write those. */
 function calledAsHint(name: string, { descriptors }: CatalogueCapability): string {
   const meant = descriptors.find(({ calledAs }) => calledAs === name)
   return meant ? ` Here it is listed as its server calls it: "${meant.name}".` : ''

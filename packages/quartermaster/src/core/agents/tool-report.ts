@@ -21,7 +21,6 @@ function toolSummary(tool: Tool, health: ToolHealth): ToolSummary {
   }
 }
 
-/** Tools with their present state. */
 export function listTools(tools: Iterable<Tool>, health: ToolHealth): ToolSummary[] {
   return [...tools].map(tool => toolSummary(tool, health))
 }
@@ -29,11 +28,10 @@ export function listTools(tools: Iterable<Tool>, health: ToolHealth): ToolSummar
 interface ToolFilter {
   readonly state?: ToolSummary['state'] | undefined
   readonly section?: string | undefined
-  /** Also those that come by themselves. */
+  /** Include injected tools. */
   readonly along?: boolean | undefined
 }
 
-/** Filters a list of tools. */
 export function filterTools(
   tools: readonly ToolSummary[],
   { state, section, along = false }: ToolFilter = {},
@@ -46,7 +44,6 @@ export function filterTools(
   )
 }
 
-/** Everything there is to know about a tool. */
 export function toolDetail(tool: Tool, health: ToolHealth): ToolDetail {
   const { ownName, whenToUse, mutates, idempotent, retry, timeoutMs, maxResultBytes, asTask, hash } = tool
   return {
@@ -74,9 +71,9 @@ interface KnownTools {
   isOffered(tool: string): boolean
 }
 
-/** Suggests a tool for an unknown name, to be put behind a message. Only tools that the agent may see. */
+/** Suggests a tool for an unknown name, to append to a message. Only names tools the agent may see. */
 export function suggestTool(name: string, { names, isOffered }: KnownTools): string {
-  // Programs without types call by anything.
+  // Untyped programs may pass any value.
   if (typeof name !== 'string') return ''
   const foreign = Object.hasOwn(FOREIGN_TOOLS, name) ? FOREIGN_TOOLS[name] : undefined
   if (!foreign) return didYouMean(name, names)

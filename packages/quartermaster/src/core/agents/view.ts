@@ -14,57 +14,53 @@ import { type Skill } from '../knowledge/index.ts'
 import { type Grant, type PromptGrant, type Resolution, type ResourceGrant } from './resolve-capabilities.ts'
 import { listTools, toolDetail } from './tool-report.ts'
 
-/** What one agent can see now. */
 export interface View extends ReadingsView {
-  /** Changes whenever a client that listed the tools should list them again. */
+  /** Changes whenever clients should list the tools again. */
   readonly version: string
   readonly kind: ViewKind
-  /** What a client that lists is shown: the tools themselves, or the gateway tools that replace them. */
+  /** The tools listed to clients: the agent's own, or the gateway tools that replace them. */
   readonly presented: readonly Grant[]
-  /** Granted and callable, in order of definition, deprecated ones last; a recovering one is among them. */
+  /** Granted and callable tools, in order of definition, deprecated ones last; includes recovering ones. */
   readonly tools: readonly Grant[]
-  /** Granted, but not working now. */
+  /** Granted but unavailable tools. */
   readonly unavailable: readonly { readonly grant: Grant; readonly missing: readonly MissingDependency[] }[]
-  /** Capabilities and tools that the agent's file asks for wrongly, with the reason. */
+  /** Wrong capabilities and tools in the agent's file, with the reason. */
   readonly refused: Resolution['refused']
-  /** Every tool that was asked for, and what became of it. */
+  /** Every requested tool and its state. */
   report(): ResolutionEntry[]
-  /** The whole view in words, to explain to the agent what it has. */
+  /** The whole view, to explain to the agent what it has. */
   facts(): Omit<AgentView, 'agent'>
-  /** What was granted, working or not, and behind it what comes along, each with its present state. */
+  /** Granted tools, available or not, then injected ones, each with its state. */
   list(): ToolSummary[]
-  /** Everything about one tool of the agent. */
   detail(tool: Tool): ToolDetail
 }
 
-/** What a view is rendered from. */
 interface ViewParts {
   readonly resolution: Resolution
   readonly generation: Generation
-  /** What stands for the grants, in the gateway view. */
   readonly gateway: ReadonlyMap<string, Grant> | undefined
-  /** What is shown beside the grants, in the direct view. */
   readonly beside: ReadonlyMap<string, Grant> | undefined
   readonly health: Pick<Health, 'availability' | 'missing'>
   readonly digest: Digest
-  /** Consent operations the owner allows permanently. */
   readonly allowed: readonly string[]
 }
 
-/** Lays health over a resolution. */
+/** Combines a resolution with the present health. */
 export function renderView({ resolution, generation, gateway, beside, health, digest, allowed }: ViewParts): View {
-  const { active: tools, disabled: unavailable } = divide(resolution.grants.values(), health)
-  const presented = gateway ? divide(gateway.values(), health).active : withCompanions(tools, { beside, resolution })
+  const { active: tools, disabled: unavailable } = splitByHealth(resolution.grants.values(), health)
+  const presented = gateway
+    ? splitByHealth(gateway.values(), health).active
+    : withCompanions(tools, { beside, resolution })
   const kind = gateway ? 'gateway' : 'direct'
   return {
-    // Tools behind the gateway may come and go: a client that listed the gateway tools need not list again.
+    // Tools behind the gateway may come and go without clients listing the gateway tools again.
     version: versionOf(presented, gateway ? [] : unavailable, digest),
     kind,
     presented,
     tools,
     refused: resolution.refused,
     ...renderReadings(resolution, { health, digest }),
-    // Reasons are computed on demand: most readers of a view only list and call.
+    // Reasons are computed on demand: most readers only list and call.
     get unavailable() {
       return unavailable.map(grant => ({ grant, missing: health.missing(grant.tool) }))
     },
@@ -89,13 +85,13 @@ function toolsOf(grants: readonly Grant[]): Tool[] {
   return grants.map(({ tool }) => tool)
 }
 
-/** An agent that has a tool of the same name keeps its own. */
+/** An agent's own tool wins over a companion of the same name. */
 function withCompanions(tools: readonly Grant[], { beside, resolution }: Pick<ViewParts, 'beside' | 'resolution'>) {
   const more = [...(beside?.values() ?? [])].filter(({ tool }) => !resolution.grants.has(tool.name))
   return more.length > 0 ? [...tools, ...more] : tools
 }
 
-function divide(grants: Iterable<Grant>, health: ViewParts['health']): { active: Grant[]; disabled: Grant[] } {
+function splitByHealth(grants: Iterable<Grant>, health: ViewParts['health']): { active: Grant[]; disabled: Grant[] } {
   const active: Grant[] = []
   const disabled: Grant[] = []
   for (const grant of grants) {
@@ -125,7 +121,7 @@ function unavailableEntry({ tool, capability }: Grant, missing: readonly Missing
   return { capability, ...namesOf(tool), state: 'unavailable', reason: missingInWords(missing) }
 }
 
-/** Reports are held against allowlists, so they name tools as those do. */
+/** Reports are compared with allowlists, so they use the same names. */
 function namesOf({ name, ownName }: Grant['tool']): Pick<ResolutionEntry, 'tool' | 'calledAs'> {
   return ownName === name ? { tool: name } : { tool: ownName, calledAs: name }
 }
@@ -138,11 +134,10 @@ interface ViewFactsParts {
   readonly refused: Resolution['refused']
   readonly generation: Generation
   readonly health: Pick<Health, 'availability' | 'missing'>
-  /** Consent operations the owner allows for good. */
   readonly allowed: readonly string[]
 }
 
-/** What an agent has, in words. What leads to the rest in the gateway view comes first. */
+/** Describes what an agent has, gateway tools first. */
 function viewFacts(parts: ViewFactsParts): Omit<AgentView, 'agent'> {
   const { kind, presented, grants, generation } = parts
   const added = presented.filter(({ tool }) => !grants.has(tool.name))
@@ -151,7 +146,7 @@ function viewFacts(parts: ViewFactsParts): Omit<AgentView, 'agent'> {
   const sections = new Set(all.map(({ tool }) => tool.section))
   const listed = new Set(presented.map(({ tool }) => tool.name))
   const unseen = unseenCapabilities(parts)
-  const withheld = heldTools(parts)
+  const withheld = withheldTools(parts)
   return {
     view: kind,
     capabilities: [...keys].map(key => capabilityFacts(key, generation)),
@@ -162,7 +157,7 @@ function viewFacts(parts: ViewFactsParts): Omit<AgentView, 'agent'> {
   }
 }
 
-/** A section for a capability is titled after it; a section that comes along automatically is titled after what brought it. */
+/** A capability's section has its title; an injected section has that of its injection. */
 function sectionTitle(section: string, grants: readonly Grant[], { capabilities, injections }: Generation): string {
   const known = capabilities.get(section)
   if (known) return known.title
@@ -199,19 +194,19 @@ function toolFacts({ tool, capability }: Grant, listed: boolean, parts: ViewFact
   }
 }
 
-/** Whatever is injected beside tools whose calls may have to wait is there to be asked about them. */
+/** Tools injected for waiting calls report their status. */
 function tellsOfWaiting(capability: string, { injections }: Generation): boolean {
   return injections.some(({ injection: { key, modes } }) => key === capability && modes.includes('waiting'))
 }
 
-/** What comes with the gateway view and with nothing else is there because the others are not listed. */
+/** Tools of the gateway view only exist because the others are not listed. */
 function leadsToOthers(capability: string, { injections }: Generation): boolean {
   return injections.some(
     ({ injection: { key, modes } }) => key === capability && modes.every(mode => mode === 'gateway'),
   )
 }
 
-/** How a tool is called from a shell: by its own command, or by name like every other. */
+/** How a tool is called from a shell: by its command, or by name. */
 function shellLine(tool: Tool): string {
   const usage = commandUsage(tool)
   if (usage) return `do ${usage.words}`
@@ -220,21 +215,18 @@ function shellLine(tool: Tool): string {
   return line(['call', tool.name, ...pairs].join(' '))
 }
 
-/** The prompts and resources that one agent can see now. */
 interface ReadingsView {
-  /** Granted, and what they need is there; in order of definition. */
+  /** Granted and available prompts, in order of definition. */
   readonly prompts: readonly PromptGrant[]
-  /** Changes whenever a client that listed the prompts should list them again. */
+  /** Changes whenever clients should list the prompts again. */
   readonly promptsVersion: string
-  /** Those at one address and those of a template. */
+  /** Resources and resource templates. */
   readonly resources: readonly ResourceGrant[]
-  /** Changes whenever a client that listed the resources should list them again. */
+  /** Changes whenever clients should list the resources again. */
   readonly resourcesVersion: string
-  /** The directions among the resources, as skills. */
   readonly skills: readonly Skill[]
 }
 
-/** Lays health over what a resolution gives to read. */
 function renderReadings(
   resolution: Pick<Resolution, 'prompts' | 'resources' | 'skills'>,
   { health, digest }: { health: Pick<Health, 'availability'>; digest: Digest },
@@ -251,7 +243,7 @@ function renderReadings(
   }
 }
 
-/** The resource at this address: the exact match, else the first whose template fits. */
+/** The resource at this URI: an exact match, else the first matching template. */
 export function findResource(
   resources: Resolution['resources'],
   uri: string,
@@ -276,7 +268,7 @@ interface WithheldParts extends SeenParts {
   readonly absent: readonly ResolutionEntry[]
 }
 
-/** A tool the agent was given and cannot call now by this name, with the reason. Computed only when it is called. */
+/** A granted tool that cannot be called now by this name, with the reason. Computed only when it is called. */
 export function withheldTool(tool: string, parts: WithheldParts): ResolutionEntry | undefined {
   const { withheld, absent, generation } = parts
   const isCalled = ({ tool: own, calledAs = own }: ResolutionEntry) => calledAs === tool
@@ -286,10 +278,10 @@ export function withheldTool(tool: string, parts: WithheldParts): ResolutionEntr
   const isOwners = ({ capability }: ResolutionEntry) => generation.capabilities.get(capability)?.unit === owner
   const owned = owner === undefined ? undefined : known.find(isOwners)
   const held = owned ?? known.find(({ reason }) => reason !== NAME_TAKEN) ?? known[0]
-  return held ?? absent.find(isCalled) ?? refusedTool(tool, parts) ?? perhapsOf(tool, parts)
+  return held ?? absent.find(isCalled) ?? refusedTool(tool, parts) ?? unlistedTool(tool, parts)
 }
 
-/** What the agent's file asks for wrongly: by its name, by the name a server's tool would have, or as part of a capability. */
+/** A wrong request in the agent's file: by its name, by the prefixed name of a server's tool, or as part of a capability. */
 function refusedTool(tool: string, { refused, generation }: SeenParts): ResolutionEntry | undefined {
   return refused.find(({ capability, tool: own }) => {
     if (own !== '*') return own === tool || `${capability}_${own}` === tool
@@ -298,7 +290,7 @@ function refusedTool(tool: string, { refused, generation }: SeenParts): Resoluti
   })
 }
 
-/** The unit that may have a tool of this name while its tools are not known yet. */
+/** The unit that may have a tool of this name and is not listed yet. */
 export function unseenUnit(tool: string, parts: WithheldParts): string | undefined {
   const held = withheldTool(tool, parts)
   if (held && parts.refused.includes(held)) return undefined
@@ -306,37 +298,39 @@ export function unseenUnit(tool: string, parts: WithheldParts): string | undefin
   return capability?.unseen === undefined ? undefined : capability.unit
 }
 
-/** A unit that has not been seen yet may have any tool. The name of a server's tool begins with the server's name. */
-function perhapsOf(tool: string, parts: SeenParts): ResolutionEntry | undefined {
+/** A unit that is not listed yet may have any tool. Names of a server's tools begin with the server's name. */
+function unlistedTool(tool: string, parts: SeenParts): ResolutionEntry | undefined {
   const { withheld, generation } = parts
-  const isPerhaps = ({ capability, tool: own, state, reason }: ResolutionEntry) => {
+  const mayBe = ({ capability, tool: own, state, reason }: ResolutionEntry) => {
     if (state !== 'unavailable' || reason === undefined) return false
-    // While the code is still read it is unknown whether a capability is a server's.
+    // While code is still loading it is unknown whether a capability is a server's.
     const prefixes = generation.capabilities.has(capability) ? [`${capability}_`] : [`${capability}_`, '']
     return prefixes.some(prefix => (own === '*' ? tool.startsWith(prefix) : tool === `${prefix}${own}`))
   }
-  const found = withheld.find(entry => isPerhaps(entry) && !isSeen(entry, parts))
+  const found = withheld.find(entry => mayBe(entry) && !isSeen(entry, parts))
   if (!found) return undefined
-  const why = [`"${found.capability}" may have it.`, causeOf(found, parts), found.reason].filter(Boolean).join(' ')
+  const why = [`"${found.capability}" may have it.`, unlistedReason(found, parts), found.reason]
+    .filter(Boolean)
+    .join(' ')
   return { ...found, tool, reason: why }
 }
 
-/** Of what is held back, is there no more or is left out, it is known by which name it would be called. */
+/** Whether the name a withheld, removed or excluded tool would be called by is known. */
 function isSeen({ capability: key, tool }: ResolutionEntry, { generation }: SeenParts): boolean {
   const capability = generation.capabilities.get(key)
   if (!capability) return false
   return [...capability.hidden, ...removedTools(capability)].some(({ name }) => name === tool)
 }
 
-/** The tools that an agent was given and that are held back, are there no more, are left out, or are asked for wrongly. */
-function heldTools(parts: SeenParts): { tool: string; capability: string; reason: string }[] {
+/** Granted tools that are withheld, removed, excluded or wrong. */
+function withheldTools(parts: SeenParts): { tool: string; capability: string; reason: string }[] {
   const held = parts.withheld.filter(entry => entry.state === 'unavailable' && isSeen(entry, parts))
   return [...held, ...parts.refused].flatMap(({ tool, calledAs = tool, capability, reason }) =>
     tool === '*' || reason === undefined ? [] : [{ tool: calledAs, capability, reason }],
   )
 }
 
-/** Capabilities granted to an agent whose tools are not known yet, or that are asked for wrongly. */
+/** Granted capabilities whose tools are not known yet, or whose configuration is wrong. */
 function unseenCapabilities(parts: SeenParts): { capability: string; reason: string }[] {
   const keys = new Set(parts.withheld.map(({ capability }) => capability))
   const wrong = parts.refused.flatMap(({ capability, tool, reason }) =>
@@ -345,13 +339,16 @@ function unseenCapabilities(parts: SeenParts): { capability: string; reason: str
   const unseenOnes = [...keys].flatMap(capability => {
     const unseen = parts.generation.capabilities.get(capability)?.unseen
     if (unseen === undefined) return []
-    return [{ capability, reason: [causeOf({ capability }, parts), unseen].filter(Boolean).join(' ') }]
+    return [{ capability, reason: [unlistedReason({ capability }, parts), unseen].filter(Boolean).join(' ') }]
   })
   return [...unseenOnes, ...wrong]
 }
 
-/** Why its server has not been seen, which changes oftener than what it offers does. */
-function causeOf({ capability }: Pick<ResolutionEntry, 'capability'>, { generation, health }: SeenParts): string {
+/** Why its server was not listed, which changes more often than its offer. */
+function unlistedReason(
+  { capability }: Pick<ResolutionEntry, 'capability'>,
+  { generation, health }: SeenParts,
+): string {
   const { unseen, unit: own } = generation.capabilities.get(capability) ?? {}
   if (unseen === undefined) return ''
   const requires = [...generation.dependencies.values()].filter(({ unit }) => unit === own).map(({ name }) => name)

@@ -9,7 +9,7 @@ import { type AttachmentReader, attachmentFacts, createOutlet, type Outlet } fro
 import { type AttachmentUses, createUses } from './pruner.ts'
 import { type AttachmentSettings, createIntake, type Intake, type IntakeDeps, mostBytes } from './upload.ts'
 
-/** Files that people and workspaces hand in, kept in the store by what they contain. */
+/** Files that people and workspaces upload, stored by content hash. */
 export interface Attachments extends AttachmentUses {
   readonly receive: Intake
   factsOf(reader: AttachmentReader, id: string): Promise<AttachmentFacts>
@@ -26,7 +26,7 @@ export function createAttachments(deps: IntakeDeps): Attachments {
   }
 }
 
-/** How everything about attachments is answered over the API. */
+/** API handlers for attachments. */
 export function attachmentHandlers(attachments: Attachments): Handlers<keyof typeof ATTACHMENT_ROUTES> {
   return {
     uploadAttachment(visitor, { upload: { content, name, mediaType, announcedSize } }) {
@@ -53,11 +53,11 @@ export interface AttachmentServiceDeps {
   readonly attachments: Pick<Attachments, 'open' | 'receive'>
   readonly organisation: Organisation
   readonly settings: AttachmentSettings
-  /** The folder of a workspace's agent, where that is beside us. */
+  /** The folder of a workspace's agent, if it is local. */
   folderOf(actor: Actor): string | undefined
 }
 
-/** Takes in the files of an agent and gives it those it was sent, for its tools. */
+/** Uploads files of an agent and writes received ones, for its tools. */
 export function createAttachmentService(deps: AttachmentServiceDeps): AttachmentService {
   const { attachments, organisation, folderOf, settings } = deps
   return {

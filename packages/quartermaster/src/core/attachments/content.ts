@@ -9,22 +9,22 @@ import {
 import { type Log } from '../kernel/index.ts'
 import { type Store } from '../store/index.ts'
 
-/** An attachment as its readers are shown it. */
+/** An attachment as shown to its readers. */
 export function attachmentFacts({ id, name, mediaType, size, sha256 }: AttachmentRow): AttachmentFacts {
   return { id, name, mediaType, size, sha256 }
 }
 
-/** An attachment as a message keeps it. */
+/** An attachment as a message stores it. */
 export function messageAttachment({ id, name, mediaType, size }: AttachmentRow): MessageAttachment {
   return { id, name, mediaType, size }
 }
 
-/** An attachment of a message as people are shown it. */
+/** An attachment of a message as people see it. */
 export function attachmentChip({ id, name, mediaType, size }: MessageAttachment): AttachmentChip {
   return { id, name, mediaType, size, url: `/api/v1/attachments/${id}/content` }
 }
 
-/** The error for an unknown attachment, and for one that the reader may not see: the two are the same. */
+/** The error for an unknown attachment and for one that the reader may not see, in the same words. */
 function unknownAttachment(id: string): AppError {
   return new AppError(
     'NAME_UNKNOWN',
@@ -32,10 +32,10 @@ function unknownAttachment(id: string): AppError {
   )
 }
 
-/** What one row of content holds: few enough rows for a large file, and small enough to be in memory many times over. */
+/** Size of one content row: few rows for a large file, and small enough for many in memory. */
 const PIECE_BYTES = 256 * 1024
 
-/** The same bytes in pieces of one size; the last may be shorter. There is always a last one, if need be an empty one. */
+/** The same bytes in chunks of one size; the last may be shorter, or empty. */
 export async function* inPieces(
   content: AsyncIterable<Uint8Array>,
 ): AsyncGenerator<{ readonly bytes: Uint8Array; readonly isLast: boolean }> {
@@ -43,7 +43,7 @@ export async function* inPieces(
   let filled = 0
   for await (const bytes of content) {
     for (let at = 0; at < bytes.length; ) {
-      // Only now is it known that there is more behind it.
+      // Only now is it known that more follows.
       if (filled === PIECE_BYTES) {
         yield { bytes: piece, isLast: false }
         piece = new Uint8Array(PIECE_BYTES)
@@ -58,12 +58,12 @@ export async function* inPieces(
   yield { bytes: piece.slice(0, filled), isLast: true }
 }
 
-/** The id of a piece: each place of a content is taken once. */
+/** The id of a chunk: content and index. */
 export function pieceId(blobId: string, position: number): string {
   return `${blobId}.${position}`
 }
 
-/** What is kept of a content, piece by piece. One that is missing is `undefined`, and the last. */
+/** The stored chunks of a content. A missing chunk is `undefined` and the last. */
 async function* keptPieces(
   store: Store,
   { blobId, size }: { readonly blobId: string; readonly size: number },
@@ -83,7 +83,7 @@ interface KeptContent {
   readonly sha256: string
 }
 
-/** Whether all of it is there, as it was handed in. */
+/** Whether the stored content is complete and unchanged. */
 export async function isWhole(store: Store, openDigest: () => RunningDigest, content: KeptContent): Promise<boolean> {
   const digest = openDigest()
   for await (const piece of keptPieces(store, content)) {
@@ -99,9 +99,9 @@ interface OutletDeps {
   openDigest(): RunningDigest
 }
 
-/** Gives files out to those who may have them. */
+/** Serves files to those who may read them. */
 export interface Outlet {
-  /** Throws `NAME_UNKNOWN` for what is not there, and for what is not theirs in the same words. */
+  /** Throws `NAME_UNKNOWN` for a missing file and, in the same words, for one of others. */
   find(reader: AttachmentReader, id: string): Promise<AttachmentRow>
   open(reader: AttachmentReader, id: string): Promise<OpenedAttachment>
 }
@@ -113,14 +113,17 @@ export function createOutlet({ store, log, openDigest }: OutletDeps): Outlet {
     return row
   }
 
-  /** The uploader, and workspaces that have a message with it; persons and the owner see what all of theirs see. */
+  /**
+   * Readers are the uploader and workspaces that have a message with it; persons and the owner see everything of their
+   * organisation.
+   */
   async function mayRead({ organisation, workspaceId }: AttachmentReader, row: AttachmentRow): Promise<boolean> {
     if (row.organisation !== organisation) return false
     if (workspaceId === null || row.workspaceId === workspaceId) return true
     return (await store.count('attachmentuses', { organisation, attachmentId: row.id, workspaceId })) > 0
   }
 
-  /** One piece is held back until the next is there, so that the last goes out only when all of it has proved right. */
+  /** Each chunk is held until the next is read, so that the last goes out only after the whole content was verified. */
   async function* contentOf(row: AttachmentRow): AsyncGenerator<Uint8Array> {
     const digest = openDigest()
     let held: Uint8Array | undefined
@@ -136,7 +139,7 @@ export function createOutlet({ store, log, openDigest }: OutletDeps): Outlet {
     if (held && held.length > 0) yield held
   }
 
-  /** Content is removed when no attachment has it any more, also while it is being read. */
+  /** Content is removed when no attachment has it any more, even while it is read. */
   async function missing(row: AttachmentRow, size: number): Promise<AppError> {
     const isThere = (await store.get('attachments', row.id)) !== undefined
     return isThere ? damaged(row, `what comes after ${size} bytes is missing`) : unknownAttachment(row.id)
@@ -157,26 +160,21 @@ export function createOutlet({ store, log, openDigest }: OutletDeps): Outlet {
   }
 }
 
-/** Hashes what comes piece by piece. */
 export interface RunningDigest {
   add(bytes: Uint8Array): void
-  /** SHA-256 of all of it, as lower-case hex. To be called once. */
+  /** SHA-256 of everything, as lower-case hex. Called once. */
   end(): string
 }
 
-/** Which attachments a reader sees: all of the organisation's, or those of one workspace. */
+/** The attachments a reader sees: the organisation's, or one workspace's. */
 export interface AttachmentReader {
   readonly organisation: string
-  /** Null for persons and the owner, who see all. */
   readonly workspaceId: string | null
 }
 
-/** A file that is about to be handed in. */
 export interface Upload extends AttachmentReader {
-  /** The workspace or person that hands it in. */
   readonly by: string
   readonly name: string
   readonly mediaType: string
-  /** What was said about its size before it came. */
   readonly announcedSize?: number | undefined
 }

@@ -20,13 +20,13 @@ import {
 import { type AttachmentReader, messageAttachment, type Outlet } from './content.ts'
 import { createRemoval, ending } from './upload.ts'
 
-/** Removes attachments that no message has, and what uploads have left half way. */
+/** Removes attachments without a message and incomplete uploads. */
 export interface AttachmentPruner {
-  /** Begins now, and again every hour. */
+  /** Prunes now and every hour. */
   start(): void
-  /** Resolves when what it is at is done. */
+  /** Resolves when the present step is done. */
   stop(): Promise<void>
-  /** Once; answers how many attachments and halves of files went. */
+  /** Prunes once and returns the number of removed attachments and incomplete uploads. */
   prune(): Promise<number>
 }
 
@@ -35,14 +35,14 @@ export interface AttachmentPrunerDeps {
   readonly clock: Clock
   readonly log: Log
   readonly settings: Pick<Settings, 'attachmentMegabytes' | 'attachmentOrphanHours'>
-  /** Whether it is this process's to do; always when absent. */
+  /** Whether this process prunes; always by default. */
   readonly isOurs?: (() => boolean) | undefined
 }
 
 const HOUR_MS = 3_600_000
-/** Each goes by itself: some have thousands of pieces. */
+/** One at a time: some have thousands of chunks. */
 const BATCH = 100
-/** No server lets an upload be so slow that it takes longer. */
+/** No server accepts an upload so slow that it takes longer. */
 const MEGABYTES_AN_HOUR = 25
 
 export function createAttachmentPruner(deps: AttachmentPrunerDeps): AttachmentPruner {
@@ -62,7 +62,7 @@ export function createAttachmentPruner(deps: AttachmentPrunerDeps): AttachmentPr
     return loose + halves + (await inBatches(after => blobs({ state: 'ended' }, after), removeEnded))
   }
 
-  /** Goes on behind what it has seen, so that one that cannot go holds up none of the others. */
+  /** Continues after what it has seen, so that one that cannot be removed blocks none of the others. */
   async function inBatches<R extends Seen>(
     find: (after: [number, string] | undefined) => Promise<readonly R[]>,
     removeOne: (row: R) => Promise<boolean>,
@@ -96,7 +96,7 @@ export function createAttachmentPruner(deps: AttachmentPrunerDeps): AttachmentPr
     const { committed } = await store.commit(withoutAttachment(row, others > 0))
     if (committed && others === 0) await takeAway(row.blobId)
     if (committed) return true
-    // An attachment that a message has is in use, whatever was noted. Anything else was a concurrent change: the next round sees.
+    // An attachment with a message is in use, whatever was noted. Anything else was a concurrent change, handled by the next round.
     await store.commit([
       mustExist('attachmentuses', { attachmentId: row.id }),
       update('attachments', { where: { id: row.id }, set: { looseSince: null } }),
@@ -126,7 +126,7 @@ export function createAttachmentPruner(deps: AttachmentPrunerDeps): AttachmentPr
     return committed
   }
 
-  /** Removes content whose removal was interrupted. */
+  /** Finishes interrupted removals of content. */
   async function removeEnded({ id }: Seen): Promise<boolean> {
     await takeAway(id)
     return true
@@ -142,7 +142,10 @@ interface Seen {
 
 type Loose = Seen & Pick<AttachmentRow, 'blobId' | 'looseSince'>
 
-/** With the last that has it, its content ends, in the same commit. Nothing goes that a message has taken meanwhile. */
+/**
+ * Removes an attachment, and its content with the last attachment in the same commit. Guarded against messages that take it
+ * meanwhile.
+ */
 function withoutAttachment({ id, blobId, looseSince }: Loose, isShared: boolean): readonly Write[] {
   const own: readonly Write[] = [
     mustNotExist('attachmentuses', { attachmentId: id }, 'attachment.unused'),
@@ -152,30 +155,28 @@ function withoutAttachment({ id, blobId, looseSince }: Loose, isShared: boolean)
   return [...own, mustNotExist('attachments', { blobId }, 'blob.unshared'), ending(blobId, 'complete')]
 }
 
-/** A row of a workspace's log that is about to be written. */
+/** A row of a workspace's log to be written. */
 interface UsingRow {
-  /** Of the row. */
   readonly id: string
   readonly workspaceId: string
-  /** The workspace's name. */
   readonly workspace: string
 }
 
-/** Attachments of a message: what it shows of them, and what is to be written in its commit. */
+/** Attachments of a message: what it shows of them, and the writes of its commit. */
 interface Uses {
   readonly facts: readonly MessageAttachment[]
-  /** Each is guarded: a message whose attachment is cleaned away at that very moment is not sent. */
+  /** Guarded: a message whose attachment is pruned at that very moment is not sent. */
   readonly writes: readonly Write[]
 }
 
-/** Ties attachments to the messages that have them. */
+/** Links attachments to the messages that have them. */
 export interface AttachmentUses {
   /**
-   * What a message with these attachments needs, for all rows that it will have. Throws `NAME_UNKNOWN` when one of them is not
-   * there, or not its sender's to give.
+   * What a message with these attachments needs, for all its rows. Throws `NAME_UNKNOWN` if one does not exist or is not the
+   * sender's to give.
    */
   usesOf(ids: readonly string[], from: AttachmentReader, rows: readonly UsingRow[]): Promise<Uses>
-  /** What is to be written when rows of a log go: attachments that no other row has are then removed after a while. */
+  /** The writes when rows of a log are deleted: attachments that no other row has are then removed after a while. */
   releaseOf(activityIds: readonly string[]): Promise<readonly Write[]>
 }
 
@@ -220,12 +221,12 @@ export function createUses({
   }
 }
 
-/** Whether a commit did not happen because an attachment has gone meanwhile. */
+/** Whether a commit failed because an attachment was removed meanwhile. */
 export function isAttachmentGone({ guard }: FailedGuard): boolean {
   return guard === GUARD
 }
 
-/** The error for a message whose attachment went while it was sent. */
+/** The error for a message whose attachment was removed while it was sent. */
 export function attachmentGone(): AppError {
   return new AppError('NAME_UNKNOWN', 'An attachment was removed while the message was sent. Upload the file again.')
 }

@@ -19,33 +19,32 @@ export interface IntakeDeps {
   readonly settings: AttachmentSettings
 }
 
-/** Takes a file in while it comes. What is cut off or too large leaves nothing. */
+/** Stores a file while it is received. An aborted or oversized upload leaves nothing. */
 export type Intake = (upload: Upload, content: AsyncIterable<Uint8Array>) => Promise<AttachmentFacts>
 
-/** Of one workspace or person. A sender has one or two uploads that are not sent yet; more would be a way to fill the disk. */
+/** Unsent uploads per workspace or person. A sender has one or two; more would be a way to fill the disk. */
 export const MOST_UNUSED = 200
-/** Each failed try means that another upload has brought or removed the same content at that moment. */
+/** A failed try means that another upload added or removed the same content at that moment. */
 const MOST_TRIES = 10
 
-/** A file on its way in. */
 interface Incoming {
   readonly upload: Upload
   readonly blobId: string
   readonly digest: RunningDigest
   size: number
-  /** Pieces that are in the store by now. */
+  /** Number of stored chunks. */
   kept: number
 }
 
-/** What all of it came to. */
+/** Size and hash of the whole. */
 interface Whole {
   readonly incoming: Incoming
   readonly sha256: string
-  /** The piece that is not in the store yet. */
+  /** The chunk that is not stored yet. */
   readonly last: Uint8Array
 }
 
-/** Content that is in the store already. */
+/** Existing content. */
 interface Same {
   readonly id: string
   readonly isWhole: boolean
@@ -73,7 +72,7 @@ export function createIntake({ store, clock, ids, log, openDigest, settings }: I
     const place = placeOf(incoming)
     const blob = { ...place, id: incoming.blobId, state: 'partial', size: 0, createdAt: now() } as const
     const first = insert('blobs', blob)
-    // One that was cleaned away because it took too long gets no more pieces.
+    // An upload that was removed because it took too long gets no more chunks.
     const going = mustExist('blobs', { id: incoming.blobId, state: 'partial' }, 'blob.partial')
     const { committed } = await store.commit([incoming.kept === 0 ? first : going, pieceOf(incoming, bytes)])
     if (!committed) throw givenUp()
@@ -105,8 +104,8 @@ export function createIntake({ store, clock, ids, log, openDigest, settings }: I
   }
 
   /**
-   * The same content, if it is there. It is read before an attachment is joined to it: that costs less than writing what came, which
-   * has been done, and a client that uploads a file again because the first is damaged gets one that is not.
+   * Finds intact content with the same hash. It is verified before an attachment shares it: that costs less than the write already
+   * made, and a client that uploads a file again because the first is damaged gets an intact one.
    */
   async function sameAs({ incoming: { upload, size }, sha256 }: Whole): Promise<Same | undefined> {
     const where = { organisation: upload.organisation, sha256 }
@@ -141,7 +140,7 @@ export function createIntake({ store, clock, ids, log, openDigest, settings }: I
   async function discard({ blobId, kept }: Incoming): Promise<void> {
     if (kept === 0) return
     await orLater(blobId, async () => {
-      // The process that has ended it before takes its pieces as well, and twice does no harm.
+      // The process that ended it before removes its chunks as well; twice does no harm.
       await store.commit([ending(blobId, 'partial')])
       if ((await store.get('blobs', blobId))?.state === 'ended') await takeAway(blobId)
     })
@@ -156,7 +155,7 @@ export function createIntake({ store, clock, ids, log, openDigest, settings }: I
     try {
       await work()
     } catch (error) {
-      // It is cleaned away later, with everything else that was left half way.
+      // The pruner removes it later, with all incomplete uploads.
       log.warn('unused content could not be removed yet', { blobId, error: messageOf(error) })
     }
   }
@@ -185,22 +184,22 @@ function pieceOf(incoming: Incoming, bytes: Uint8Array): Write {
   return insert('chunks', { ...placeOf(incoming), id: pieceId(blobId, position), blobId, position, bytes })
 }
 
-/** The content is there already: what came ends. */
+/** The content exists: the upload is discarded. */
 function sharing({ incoming }: Whole, blobId: string): readonly Write[] {
   const there = mustExist('blobs', { id: blobId, state: 'complete' }, 'blob.there')
   return incoming.kept === 0 ? [there] : [there, ending(incoming.blobId, 'partial')]
 }
 
-/** The content is there and damaged: its attachments get the new upload instead. */
+/** The content exists but is damaged: its attachments get the new upload instead. */
 function givingWay(damagedId: string, { blobId }: Incoming): readonly Write[] {
-  // First, so that the two are never taken for the same content, and nothing happens if another upload was quicker.
+  // First, so that the two are never taken for the same content, and nothing happens if another upload was faster.
   return [
     ending(damagedId, 'complete'),
     update('attachments', { where: { blobId: damagedId }, set: { blobId }, rows: 'any' }),
   ]
 }
 
-/** The content is new: with its last piece it counts. */
+/** The content is new: it becomes valid with its last chunk. */
 function adding({ incoming, sha256, last }: Whole, now: number): readonly Write[] {
   const { blobId, size, upload } = incoming
   const complete = { state: 'complete', size, sha256 } as const
@@ -217,7 +216,7 @@ function tooLarge(settings: AttachmentSettings): AppError {
   return new AppError('LIMIT_EXCEEDED', message, { details: { limit: mostBytes(settings) } })
 }
 
-/** It was taken for what a dead process had left. */
+/** It was removed as the upload of a dead process. */
 function givenUp(): AppError {
   const message = 'The upload took too long: it was cancelled, and the received part is removed. Upload the file again.'
   return new AppError('CANCELLED', message)
@@ -227,15 +226,14 @@ export type AttachmentSettings = Pick<Settings, 'attachmentMegabytes'>
 
 const MEGABYTE = 1024 * 1024
 
-/** The most that one attachment has. */
 export function mostBytes({ attachmentMegabytes }: AttachmentSettings): number {
   return attachmentMegabytes * MEGABYTE
 }
 
-/** Removes content that has ended. What is left after an interruption is removed by the pruner. */
+/** Deletes ended content. The pruner finishes interrupted deletions. */
 type Removal = (blobId: string) => Promise<void>
 
-/** So many pieces go in one commit: those of others wait for a few megabytes at most. */
+/** Chunks deleted per commit, so that other commits wait for a few megabytes at most. */
 const CHUNK_BATCH = 32
 
 export function createRemoval({ store, clock }: { readonly store: Store; readonly clock: Clock }): Removal {
@@ -249,7 +247,7 @@ export function createRemoval({ store, clock }: { readonly store: Store; readonl
 }
 
 /**
- * After this commit the content is not found any more, and gets no more pieces. Its guard fails when it is not in this state: pieces
+ * After this commit the content is not found any more and gets no more chunks. Its guard fails if it is not in this state: chunks
  * that became complete meanwhile belong to an attachment.
  */
 export function ending(blobId: string, state: BlobRow['state']): Write {

@@ -20,8 +20,7 @@ export function brand<T extends object>(kind: DefinitionKind, value: T): Readonl
 }
 
 /**
- * A class whose objects all carry one kind, on the prototype: results are created in every call, so marking them must cost
- * nothing.
+ * A class whose objects all carry one kind, on the prototype: results are created in every call, so marking them must cost nothing.
  */
 export function brandedClass(kind: DefinitionKind): new () => Record<string, unknown> {
   class Branded {

@@ -18,8 +18,8 @@ import { type AnyPrompt, type AnyResource, type Suggest, withoutReserved } from 
 const MOST_BYTES = 16 * 1024
 
 /**
- * Copies the additional MCP fields as plain JSON. Invalid extras of an upstream are dropped with a warning: its author is not
- * here to fix them, and the definition works without.
+ * Copies the additional MCP fields as plain JSON. Invalid extras of an upstream are dropped with a warning: its author is not here
+ * to fix them, and the definition works without.
  */
 export function checkMcp<T extends McpExtras>(
   given: unknown,

@@ -168,8 +168,8 @@ interface ToolParts {
 }
 
 /**
- * A checked, frozen tool. Fields are assigned by name because spreading two dozen properties takes longer than all checks
- * together, and there may be ten thousand tools. For the same reason the hashes are computed lazily.
+ * A checked, frozen tool. Fields are assigned by name because spreading two dozen properties takes longer than all checks together,
+ * and there may be ten thousand tools. For the same reason the hashes are computed lazily.
  */
 class CheckedTool implements Tool {
   readonly name: string

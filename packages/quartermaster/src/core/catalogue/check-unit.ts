@@ -329,8 +329,8 @@ export function removedTools({
 }
 
 /**
- * Why no tool of this name is offered, if it is withheld, was removed or excluded. A capability that could offer it goes before
- * one that lost the name.
+ * Why no tool of this name is offered, if it is withheld, was removed or excluded. A capability that could offer it goes before one
+ * that lost the name.
  */
 export function unavailableReason(
   name: string,

@@ -123,8 +123,8 @@ function strictly(described: JsonSchema, schema: SchemaLike, { compiler }: Check
 const MOST_UNCHECKED = 3
 
 /**
- * Reads a schema of a foreign server. Parts of an invalid schema that we do not understand are left for the server to check: a
- * tool that clients could call there must not be missing here. Clients are shown the reduced schema.
+ * Reads a schema of a foreign server. Parts of an invalid schema that we do not understand are left for the server to check: a tool
+ * that clients could call there must not be missing here. Clients are shown the reduced schema.
  */
 function leniently(given: JsonSchema, { subject, field, context: { problems, deps } }: SchemaUse): Checked {
   if (deps.compiler.check(given).length === 0) return { described: given, issues: [], usable: given }
@@ -184,8 +184,8 @@ export function checkCommand(
 }
 
 /**
- * Finds examples that their own tool would reject. Not part of loading, because it compiles the schema of every tool with
- * examples, and a wrong example misleads but breaks nothing.
+ * Finds examples that their own tool would reject. Not part of loading, because it compiles the schema of every tool with examples,
+ * and a wrong example misleads but breaks nothing.
  */
 export async function checkExamples(generation: Generation): Promise<Problem[]> {
   const problems: Problem[] = []

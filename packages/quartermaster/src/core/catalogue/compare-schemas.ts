@@ -27,8 +27,8 @@ const UPPER = ['maximum', 'exclusiveMaximum', 'maxLength', 'maxItems', 'maxPrope
 const COMPARED = new Set(['type', 'enum', 'const', 'items', 'properties', 'required', 'additionalProperties'])
 
 /**
- * Reports why values of the narrow schema might be no values of the wide one; empty if all are. It understands common keywords;
- * any other must be equal in both schemas.
+ * Reports why values of the narrow schema might be no values of the wide one; empty if all are. It understands common keywords; any
+ * other must be equal in both schemas.
  */
 export function findWidenings(
   narrow: unknown,

@@ -104,8 +104,7 @@ export function uniqueConsentOperations(
 const FACTS = ['weight', 'reason', 'scope', 'grantable'] as const satisfies (keyof ConsentOperationDefinition)[]
 
 /**
- * Warns about scopes that name an argument no tool has: the resource of every call stays unknown, so no grant can outlast one
- * call.
+ * Warns about scopes that name an argument no tool has: the resource of every call stays unknown, so no grant can outlast one call.
  */
 export function unusableScopes(units: readonly CheckedUnit[], tools: ReadonlyMap<string, Tool>): Problem[] {
   return units.flatMap(unit =>

@@ -16,8 +16,8 @@ import { type Parsed, type SchemaLike } from './schema.ts'
 import { type AnyTool, type CallContext, type HandlerOutput, type ToolDefinition } from './tool.ts'
 
 /**
- * What a capability resolves to for one agent: nothing special, a configuration prepared for its handlers, or a foreign MCP
- * server, which is then mounted as an upstream.
+ * What a capability resolves to for one agent: nothing special, a configuration prepared for its handlers, or a foreign MCP server,
+ * which is then mounted as an upstream.
  */
 export interface ResolvedCapability {
   config?: unknown

@@ -244,8 +244,8 @@ export interface NameClaim {
 }
 
 /**
- * An independent part of a source, usually a file. A unit with an unchanged hash is not checked again; a broken unit keeps its
- * last good version.
+ * An independent part of a source, usually a file. A unit with an unchanged hash is not checked again; a broken unit keeps its last
+ * good version.
  */
 export type SourceUnit =
   | {

@@ -94,8 +94,8 @@ export interface ResourceDefinition<T extends string = string, Config = unknown>
   codeHash?: string
   read(request: ResourceRequest<T>, context: ReadingContext<Config>): ResourceOutput | Promise<ResourceOutput>
   /**
-   * Called while a URI is watched: once per caller, however many of its clients watch. It reports every change until it is
-   * stopped, across reconnects.
+   * Called while a URI is watched: once per caller, however many of its clients watch. It reports every change until it is stopped,
+   * across reconnects.
    */
   watch?(uri: string, onUpdated: () => void, context: WatchContext<Config>): () => void
 }

@@ -71,8 +71,8 @@ export function defineModule<const N extends keyof Services>(definition: ModuleD
 }
 
 /**
- * Collects the definitions among a module's exports: single ones, arrays of them, and what its factories return. `where` names
- * the file in problems.
+ * Collects the definitions among a module's exports: single ones, arrays of them, and what its factories return. `where` names the
+ * file in problems.
  */
 export function collectDefinitions(
   exports: Record<string, unknown>,

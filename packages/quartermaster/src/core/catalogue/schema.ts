@@ -36,8 +36,8 @@ export interface SchemaCompiler {
   /** Faults of the schema itself: unknown types, remote references, too large, too deep. */
   check(schema: JsonSchema): Issue[]
   /**
-   * Rewrites a foreign schema in known keywords: older drafts are converted, and patterns we do not understand are dropped, so
-   * that only the author's server checks them.
+   * Rewrites a foreign schema in known keywords: older drafts are converted, and patterns we do not understand are dropped, so that
+   * only the author's server checks them.
    */
   relax(schema: JsonSchema): JsonSchema
   /** `relax`, without the parts that are still invalid, and their issues. The result accepts everything the given schema does. */
@@ -94,9 +94,7 @@ function toFound(issue: StandardSchemaV1.Issue): FoundIssue {
 
 type Lazy = (value: unknown) => Validated
 
-/**
- * Compiles on the first call: an agent uses a handful of ten thousand tools, and compiling costs a hundred times a validation.
- */
+/** Compiles on the first call: an agent uses a handful of ten thousand tools, and compiling costs a hundred times a validation. */
 function lazyValidator(schema: JsonSchema, side: SchemaSide, compiler: SchemaCompiler): Lazy {
   let compiled: ((value: unknown) => Validated) | undefined
   return value => {

@@ -250,8 +250,8 @@ export type ProgramOutcome =
   | { readonly kind: 'failed'; readonly reason: string }
 
 /**
- * Programs on this machine. No program and no descendant outlives its run: descendants are found by process group and by a mark
- * in their environment. One that leaves both on purpose is not found.
+ * Programs on this machine. No program and no descendant outlives its run: descendants are found by process group and by a mark in
+ * their environment. One that leaves both on purpose is not found.
  */
 export interface ProgramService {
   /** Rejects with the reason of the signal, once all its processes have ended. */

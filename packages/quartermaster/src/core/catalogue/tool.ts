@@ -127,8 +127,8 @@ export interface AnyTool extends Omit<ToolDefinition, 'handler' | 'output' | 'in
 export const PAUSE_RUN = Symbol('pause run')
 
 /**
- * Pauses the timeout of a call's run and returns how to resume it. For internal code that asks a person on behalf of another
- * call, which this call may be waiting for. The context's own `ask` pauses it anyway.
+ * Pauses the timeout of a call's run and returns how to resume it. For internal code that asks a person on behalf of another call,
+ * which this call may be waiting for. The context's own `ask` pauses it anyway.
  */
 export function pauseRun(context: { readonly signal: AbortSignal; [PAUSE_RUN]?(): () => void }): () => void {
   return context[PAUSE_RUN]?.() ?? (() => {})

@@ -21,24 +21,24 @@ import { askedDraft, bytesOf, deliver } from './notices.ts'
 import { filesOf } from './wording.ts'
 
 interface Accepting {
-  /** Puts it on record and hands it to the peer, or has it wait for its turn. The same key and content is the same delegation. */
+  /** Stores a new delegation and hands it to the peer, or queues it. The same key and content is the same delegation. */
   accept(asker: WorkspaceRow, wish: DelegationWish, options?: AcceptOptions): Promise<Accepted>
 }
 
 export interface AcceptOptions {
-  /** One that the two have with each other, or a new one; made up when absent. */
+  /** A conversation of the two workspaces; a new one by default. */
   readonly conversationId?: string | undefined
-  /** What the asker calls the message with the task. */
+  /** The asker's own id of the message with the task. */
   readonly senderMessageId?: string | undefined
-  /** How often the task was passed on before it came here, as its sender says. */
+  /** Hops before it came here, as its sender says. */
   readonly hopsBefore?: number | undefined
-  /** What the task came in, where that was not one text. Its words are the text of these. */
+  /** The parts of the task, if it was not a single text. Its text is made of these. */
   readonly parts?: readonly MessagePart[] | undefined
 }
 
 export interface Accepted {
   readonly row: DelegationRow
-  /** Whether it was there before under the same key. */
+  /** Whether it existed already under the same key. */
   readonly isRepeat: boolean
 }
 
@@ -46,11 +46,11 @@ interface AcceptingDeps extends LedgerDeps {
   readonly digest: Digest
   readonly ledger: Ledger
   readonly settings: Pick<Settings, 'delegationHops' | 'delegationTurns' | 'delegationDeadlineSeconds'>
-  /** One more is open until then. */
+  /** Limit of open tasks per asker. */
   onDue(at: number): void
 }
 
-/** Each failed try means that another task got the place, or a workspace has moved. */
+/** A failed try means that another task got the place, or a workspace has moved. */
 const TRIES = 50
 
 export function createAccepting(deps: AcceptingDeps): Accepting {
@@ -68,7 +68,7 @@ export function createAccepting(deps: AcceptingDeps): Accepting {
     )
   }
 
-  /** A peer is the same one by its id and by its name, also when it cannot be reached any more. */
+  /** A peer is the same by id and by name, even if it cannot be reached any more. */
   async function keyed({ id, organisation }: WorkspaceRow, { idempotencyKey, ...body }: Body): Promise<Key> {
     if (idempotencyKey === undefined) return { askKey: null, bodyDigest: null }
     const to = (await workspaces.seek(organisation, body.to))?.id ?? body.to
@@ -103,7 +103,7 @@ export function createAccepting(deps: AcceptingDeps): Accepting {
   async function slotFor({ organisation, id: toId, workspace, ...peer }: WorkspaceRow): Promise<number | null> {
     const queued = await store.count('delegations', { organisation, toId, state: 'queued' })
     if (queued >= MOST_QUEUED_DELEGATIONS) throw full(workspace, MOST_QUEUED_DELEGATIONS)
-    // A new task does not overtake those that wait already.
+    // A new task does not overtake waiting ones.
     if (queued > 0) return null
     return (await ledger.freeSlot({ organisation, id: toId, workspace, ...peer })) ?? null
   }
@@ -198,7 +198,7 @@ export function createAccepting(deps: AcceptingDeps): Accepting {
       const { conversationId, parts } = options
       refuseLarge(wish.task, parts)
       const more = { ...(conversationId !== undefined && { conversationId }), ...(parts && { parts }) }
-      // Words that were made of the parts say the same in whatever order the parts have their names.
+      // Texts made of parts are equal whatever the order of the parts' keys.
       const { task, ...rest } = wish
       const key = await keyed(from, { ...rest, ...(parts ? {} : { task }), ...more })
       for (let tries = 0; tries < TRIES; tries++) {
@@ -207,7 +207,7 @@ export function createAccepting(deps: AcceptingDeps): Accepting {
         if (done.isRepeat) return done
         deps.onDue(done.row.deadlineAt)
         if (done.row.state !== 'queued') return done
-        // The last one may have ended while this one was put behind it.
+        // The last running task may have ended while this one was queued.
         await ledger.advance(done.row.organisation, done.row.toId)
         return { row: (await ledger.get(done.row.organisation, done.row.id)) ?? done.row, isRepeat: false }
       }
@@ -228,12 +228,12 @@ interface Key {
   readonly bodyDigest: string | null
 }
 
-/** Both are still where they were, the place is still free, and the peer has not asked for something meanwhile. */
+/** Guards that both workspaces are where they were, the place is still free, and the peer has not delegated anything meanwhile. */
 function guardsOf({ asker, peer }: Pair, slot: number | null): Write[] {
   const places = [asker, peer].map(({ id, parentId, status }) =>
     mustExist('workspaces', { id, parentId, status }, 'workspace.place'),
   )
-  // By the places, as only what is open has one: the commit must not look through all that the two ever gave each other.
+  // Checked by place, which only open tasks have: the commit must not scan all past tasks of the two.
   const back = { fromId: peer.id, toId: asker.id }
   const { organisation } = asker
   return [
@@ -244,7 +244,7 @@ function guardsOf({ asker, peer }: Pair, slot: number | null): Write[] {
   ]
 }
 
-/** A conversation groups messages, so it has to be one between these two alone. */
+/** A conversation groups messages, so it must be one between these two alone. */
 function ownConversation({ asker, peer }: Pair, conversationId: string): Write[] {
   return [
     { of: asker.id, with: peer.id },

@@ -16,26 +16,26 @@ import { type Ledger, type LedgerDeps, nextStep, type StepParts } from './ledger
 import { bytesOf, characterAt, replyDraft, resultText, wellCut } from './notices.ts'
 import { filesOf, notYet } from './wording.ts'
 
-/** What peers say of the tasks that they have. */
+/** Answers of peers to their tasks. */
 interface Answering {
-  /** How it went or goes. Throws `DELEGATION_ENDED`. */
+  /** Records progress or the result. Throws `DELEGATION_ENDED`. */
   reply(row: DelegationRow, peer: WorkspaceRow, said: PeerWords, answered?: string): Promise<Answered>
-  /** Records progress for readers of the task. No message is sent. */
+  /** Records progress for readers of the task, without a message. */
   note(row: DelegationRow, words: string | undefined): Promise<DelegationRow>
-  /** What was said under the same key before. Throws `IDEMPOTENCY_CONFLICT` when that was something else. */
+  /** The answer given under the same key before. Throws `IDEMPOTENCY_CONFLICT` if it differs. */
   repeatOf(row: DelegationRow, said: PeerWords): Promise<Answered | undefined>
-  /** The end of a task that is over, where these words are what it ended with. */
+  /** The end of a closed task, if these words ended it. */
   endedWith(row: DelegationRow, said: PeerWords): Answered | undefined
 }
 
 export interface PeerWords extends DelegationReply {
   /** The same key with the same content is the same answer. */
   readonly idempotencyKey?: string | undefined
-  /** The attachments as the peer has named them, where that was not by id. */
+  /** The attachments as the peer named them, if not by id. */
   readonly named?: readonly string[] | undefined
 }
 
-/** What the peer has said, on record. */
+/** A stored answer. */
 export interface Answered {
   readonly row: DelegationRow
   readonly messageId: string
@@ -68,7 +68,7 @@ export function createAnswering(deps: AnsweringDeps): Answering {
     throw new AppError('IDEMPOTENCY_CONFLICT', 'Another answer was given under this key. Take a new key for a new one.')
   }
 
-  /** An answer whose own answer got lost is given once more. */
+  /** A peer that did not get our response sends its answer again. */
   async function already(now: DelegationRow, said: PeerWords, result: DelegationResult): Promise<Answered | undefined> {
     const repeat = await repeatOf(now, said)
     if (repeat || !isSame(now, said.outcome ?? 'completed', result)) return repeat
@@ -80,7 +80,7 @@ export function createAnswering(deps: AnsweringDeps): Answering {
     return row.state === 'completed' && row.result?.text === message && !isMore ? endOf(row) : undefined
   }
 
-  /** Every end is told, whatever waits already; what is said on the way is a message like any other. */
+  /** Results are always delivered, even to a full inbox; progress counts like any other message. */
   async function refuseFull({ organisation, fromId, fromName }: DelegationRow): Promise<void> {
     if (!(await messages.inbox.isFull({ organisation, id: fromId }))) return
     const message = `${MOST_WAITING_MESSAGES} messages wait for "${fromName}" already, and it takes no more. Go on with the task; its end is told in any case.`
@@ -160,9 +160,9 @@ function endSet(result: DelegationResult, state: DelegationRow['state'], draft: 
   return { result, error, noticeId: draft.received?.id ?? null }
 }
 
-/** What is shown of words that are on record elsewhere. */
+/** Excerpt of words that are stored elsewhere. */
 const SHORT = 2_000
-/** Of what is longer its end is shown too: it may ask something there, and the task waits for the answer then. */
+/** Of a long text its end is shown too: it may end with a question that the task waits for. */
 const SHOWN_END = 200
 
 function shortened(result: DelegationResult): string {
@@ -179,7 +179,7 @@ function refuseEmpty({ text, parts, attachments }: DelegationResult): void {
   throw new AppError('INPUT_INVALID', 'The answer says nothing. Say what came of the task.')
 }
 
-/** Only a result is kept in pages. What is said on the way is in the message alone, and must fit into it. */
+/** Only results are stored in pages. Progress is in the message alone and must fit into it. */
 function refuseLarge({ text, parts }: DelegationResult, outcome: DelegationOutcome): void {
   const limit = outcome === 'in_progress' ? MESSAGE_BYTES : DELEGATION_RESULT_BYTES
   const size = bytesOf(text) + (parts.length > 0 ? bytesOf(JSON.stringify(parts)) : 0)

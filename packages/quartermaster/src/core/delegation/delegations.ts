@@ -39,45 +39,45 @@ import { unknownTask } from './wording.ts'
 
 /** Tasks that workspaces give each other, each with exactly one outcome. */
 export interface Delegations {
-  /** Throws `PEER_NOT_FOUND` for a peer out of reach, and `DELEGATION_LOOP` for a task that would go in a circle. */
+  /** Throws `PEER_NOT_FOUND` for an unreachable peer and `DELEGATION_LOOP` for a circular task. */
   delegate(asker: WorkspaceRow, wish: DelegationWish, options?: AcceptOptions): Promise<Accepted>
-  /** Waits for the end; answers it as it is when the time is over. */
+  /** Waits for the end; returns the present state at the time limit. */
   wait(row: DelegationRow, options: WaitForEnd): Promise<DelegationRow>
-  /** One that this workspace has asked for or has to do. Throws `NAME_UNKNOWN`. */
+  /** A task that this workspace gave or has. Throws `NAME_UNKNOWN`. */
   expect(workspace: WorkspaceRow, id: string): Promise<DelegationRow>
-  /** Any of the organisation: for its owner and persons. */
+  /** Any task of the organisation, for its owner and persons. */
   expectAny(organisation: string, id: string): Promise<DelegationRow>
   detail(row: DelegationRow, offset?: number): Promise<DelegationDetail>
   list(query: ListQuery): Promise<DelegationPage>
-  /** What one workspace has given another, what changed last first. */
+  /** The tasks that one workspace gave another, last changed first. */
   between(query: BetweenQuery): Promise<BetweenPage>
-  /** What the peer says of the one with this id. */
+  /** The peer's answer to the task with this id. */
   reply(peer: WorkspaceRow, id: string, reply: PeerWords): Promise<DelegationRow>
-  /** Records the peer's progress for readers of the task. No message is sent. */
+  /** Records the peer's progress for readers of the task, without a message. */
   note(peer: WorkspaceRow, id: string, words: string | undefined): Promise<DelegationRow>
-  /** Ends or advances what a message of the peer's log carries; nothing when it carries none that is the peer's to answer. */
+  /** Answers the task that a message of the peer's log carries; `undefined` if it carries none that this peer can answer. */
   replyTo(peer: WorkspaceRow, activityId: string, said: PeerWords): Promise<Answered | undefined>
-  /** By the asker; by the peer as failed. */
+  /** Cancels, if called by the asker; fails, if called by the peer. */
   cancel(workspace: WorkspaceRow, id: string): Promise<DelegationRow>
-  /** By the owner. */
+  /** Cancels on behalf of the owner. */
   cancelAny(organisation: string, id: string): Promise<DelegationRow>
-  /** What becomes of tasks when their messages are handed out and answered. */
+  /** Updates tasks when their messages are handed out and answered. */
   readonly carried: CarriedTasks
-  /** The asker has got the end with an answer. */
+  /** The asker received the result with an answer. */
   seen(row: DelegationRow): Promise<void>
-  /** `delegation.changed`. */
+  /** Emits `delegation.changed`. */
   readonly events: Pick<Emitter, 'on'>
   start(): void
   sweep(): Promise<void>
   prune(): Promise<number>
-  /** Ends all waiting and what is done by the clock. */
+  /** Ends all waiting and all timers. */
   stop(): Promise<void>
 }
 
 export interface WaitForEnd {
   readonly waitMs: number
   readonly signal?: CancelSignal | undefined
-  /** Told whenever it has changed meanwhile, and from time to time that it has not. */
+  /** Called on every change, and from time to time without one. */
   onChange?(row: DelegationRow): void
 }
 
@@ -87,11 +87,11 @@ export interface DelegationsDeps {
   readonly ids: Ids
   readonly digest: Digest
   readonly log: Log
-  /** News of other processes; absent where none shares the store. */
+  /** Notifications of other processes; absent if the store is not shared. */
   readonly news?: StoreNews | undefined
   readonly organisation: Pick<Organisation, 'workspaces' | 'presence' | 'events'>
   readonly messages: Pick<Messages, 'sending' | 'inbox' | 'activity'>
-  /** Who keeps files; without it delegations carry none. */
+  /** Stores files; without it delegations carry none. */
   readonly attachments?: Attachments | undefined
   readonly settings: Pick<
     Settings,
@@ -127,7 +127,7 @@ export function createDelegations(deps: DelegationsDeps): Delegations {
   ]
 
   function endArchived(of: string, id: string): void {
-    // The next look ends them where this has failed.
+    // The sweeper ends them if this fails.
     sweeper
       .archived(of, id)
       .catch(error => log.warn('ending the tasks of an archived workspace failed', { error: String(error) }))
@@ -167,12 +167,12 @@ export function createDelegations(deps: DelegationsDeps): Delegations {
     )
   }
 
-  /** What a message of this log carries, whose ever it is. */
+  /** The task that a message of this log carries, of either side. */
   async function taskIn(owner: WorkspaceRow, activityId: string): Promise<CarriedTask | undefined> {
     const message = await messages.activity.get(owner, activityId)
     if (message?.direction !== 'in' || message.kind !== 'peer_agent' || message.delegationId === null) return undefined
     const row = await ledger.get(owner.organisation, message.delegationId)
-    // What is said about a task answers something. It may be handed out more than once, and each time answers nothing.
+    // A message about a task answers something. It may be handed out more than once, and each time answers nothing.
     return row && { row, isTaskItself: message.inReplyTo === null }
   }
 
@@ -191,7 +191,7 @@ export function createDelegations(deps: DelegationsDeps): Delegations {
     const isPeers = row?.toId === peer.id
     const repeat = row && isPeers ? await answering.repeatOf(row, said) : undefined
     if (repeat) return repeat
-    // What was said around a task that is over is ordinary conversation; only an answer to the task itself is too late.
+    // Messages around a closed task are ordinary; only an answer to the task itself is too late.
     const isOver = row && !isOpen(row.state) && !isTaskItself && said.outcome === undefined
     const again = row && isPeers && isOver ? answering.endedWith(row, said) : undefined
     if (again) return again
@@ -252,14 +252,14 @@ export function createDelegations(deps: DelegationsDeps): Delegations {
 
 interface CarriedTask {
   readonly row: DelegationRow
-  /** Whether the message is the task, and not something that was said about it. */
+  /** Whether the message is the task itself, rather than a message about it. */
   readonly isTaskItself: boolean
 }
 
-/** Clients give up on a call that they hear nothing of, many after a minute; words on the way keep them. */
+/** Clients cancel a call without progress, many after a minute; regular progress keeps it open. */
 const TELL_MS = 15_000
 
-/** As many as a model looks through for one that it has lost. */
+/** As many as a model looks through for a lost task. */
 const MOST_OPEN = 10
 
 export interface DelegationServiceDeps {
@@ -268,7 +268,7 @@ export interface DelegationServiceDeps {
   readonly settings: Pick<Settings, 'delegationWaitSeconds'>
 }
 
-/** Gives tasks to peers for an agent's tools, on behalf of its workspace. */
+/** Delegations for an agent's tools, on behalf of its workspace. */
 export function createDelegationService({
   delegations,
   organisation,
@@ -288,7 +288,7 @@ export function createDelegationService({
         signal,
         onChange: now => onChange(wordsFor(now)),
       })
-      // Whether the answer arrived is unknown here; an asker that has gone is told by the notice.
+      // Whether the answer arrived is unknown here; the notice tells an asker that disconnected.
       if (!isOpen(row.state) && !signal.aborted) await delegations.seen(row)
       return delegations.detail(row)
     },
@@ -308,7 +308,7 @@ export function createDelegationService({
   }
 }
 
-/** Names and words are the peer's, so they stand in quotation marks that nothing in them ends. */
+/** Names and words of peers are quoted, with quotation marks inside escaped. */
 function wordsFor({ state, progress, toName }: DelegationRow): string {
   const peer = literal(toName)
   if (state !== 'in_progress') return `${peer}: ${state}`
@@ -322,20 +322,20 @@ export interface DelegationHandlersDeps {
   readonly organisation: Organisation
 }
 
-/** How everything about delegations is answered over the API. */
+/** API handlers for delegations. */
 export function delegationHandlers({
   delegations,
   organisation,
 }: DelegationHandlersDeps): Handlers<keyof typeof DELEGATION_ROUTES> {
   const { workspaces, presence } = organisation
 
-  /** Whose tasks a caller may see: a workspace its own, everybody else those of their organisation. */
+  /** Tasks a caller may see: a workspace its own, other callers those of their organisation. */
   function seen(visitor: ApiCaller, id: string): Promise<DelegationRow> {
     if (visitor.kind === 'workspace') return delegations.expect(visitor.workspace, id)
     return delegations.expectAny(visitor.organisation, id)
   }
 
-  /** Whose list is meant; that of everybody when it is not a workspace that asks and it names none. */
+  /** The workspace whose list is meant; the whole organisation if the caller is no workspace and names none. */
   async function whose(visitor: ApiCaller, id: string | undefined): Promise<WorkspaceRow | undefined> {
     if (visitor.kind !== 'workspace') return id === undefined ? undefined : workspaces.pick(visitor.organisation, id)
     const { workspace } = visitor

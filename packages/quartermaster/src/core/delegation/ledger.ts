@@ -22,11 +22,11 @@ export interface LedgerDeps {
   readonly messages: Pick<Messages, 'sending' | 'inbox'>
   readonly organisation: Pick<Organisation, 'workspaces' | 'presence'>
   readonly attachments: Attachments
-  /** A step is on record. */
+  /** A step was committed. */
   tell(change: DelegationChange): void
 }
 
-/** What a step adds to the state. */
+/** What a step changes beside the state. */
 export interface StepParts {
   readonly set?: Partial<DelegationRow>
   readonly drafts?: readonly MessageDraft[]
@@ -39,21 +39,21 @@ interface StepHow {
   isDone?(now: DelegationRow): boolean | Promise<boolean>
 }
 
-/** What is on record of the delegations, and how it changes: one guarded commit for each step. */
+/** The stored delegations and their transitions: one guarded commit per step. */
 export interface Ledger {
   get(organisation: string, id: string): Promise<DelegationRow | undefined>
   sides(row: DelegationRow): Promise<Sides>
   /**
-   * One step, decided on the row as it is when it is written: `parts` is called again whenever the row has changed meanwhile. Throws
-   * `DELEGATION_ENDED` for one that is over, and answers the row as it is where the event changes nothing, or where `isDone`
-   * finds that the same was done by another process.
+   * Makes one step, decided on the current row: `parts` is called again whenever the row has changed meanwhile. Throws
+   * `DELEGATION_ENDED` for a closed task, and returns the row unchanged if the event changes nothing or `isDone` finds that another
+   * process did the same.
    */
   step(row: DelegationRow, event: DelegationEvent, how: StepHow): Promise<DelegationRow>
-  /** What hands it to the peer, with its files. */
+  /** The writes that hand it to the peer, with its files. */
   delivery(row: DelegationRow, peer: WorkspaceRow, at: number): Promise<Delivery>
-  /** The lowest place of this peer that is free, as if the one that is about to be left were; nothing when it is at its capacity. */
+  /** The peer's lowest free place, counting the one about to be released; `undefined` at full capacity. */
   freeSlot(peer: WorkspaceRow, leaving?: number): Promise<number | undefined>
-  /** Hands the peer what waits for it, as far as it has room. */
+  /** Hands the peer its queued tasks while it has room. */
   advance(organisation: string, peerId: string): Promise<void>
 }
 
@@ -62,7 +62,7 @@ interface Delivery {
   readonly writes: readonly Write[]
 }
 
-/** Each failed try means that another process has changed the row. */
+/** A failed try means that another process has changed the row. */
 const TRIES = 50
 
 export function createLedger(deps: LedgerDeps): Ledger {
@@ -91,13 +91,13 @@ export function createLedger(deps: LedgerDeps): Ledger {
     tell({ organisation, id, from, to, before, state, at })
   }
 
-  /** What waits longest for this peer, with what hands it over in a place that is free, or is left with the same commit. */
+  /** The longest waiting task of this peer, with the writes that start it in a free place or in one released by the same commit. */
   async function promotion(
     organisation: string,
     toId: string,
     { at, leaving }: { at: number; leaving?: number },
   ): Promise<Promotion | undefined> {
-    // A task that is due already is about to end, and work on it should not begin.
+    // A task that is already due is about to expire and must not start.
     const where = { organisation, toId, state: 'queued', deadlineAt: { above: at } } as const
     const [row] = await store.find('delegations', { where, order: { by: ['createdAt', 'id'] }, limit: 1 })
     const peer = row && (await workspaces.find(organisation, toId))
@@ -118,12 +118,12 @@ export function createLedger(deps: LedgerDeps): Ledger {
     }
   }
 
-  /** The files of a task stay for as long as the peer's log has it. */
+  /** The files of a task are kept as long as the peer's log has it. */
   async function delivery(row: DelegationRow, peer: WorkspaceRow, at: number): Promise<Delivery> {
     const draft = deliver(row, peer, at)
     const ids = row.attachments.map(({ id }) => id)
     const asker = { organisation: row.organisation, id: row.fromId }
-    // A file that is gone from the asker's log by now must not keep the task, and all behind it, from its turn.
+    // A file missing from the asker's log must not block the task and all behind it.
     const writes = await filesOf(attachments, asker, ids).then(
       files => files.writesFor([draft]),
       () => [],
@@ -177,7 +177,7 @@ export function createLedger(deps: LedgerDeps): Ledger {
     const where = { toId: peer.id, slot: { atLeast: 1 } }
     const rows = await store.find('delegations', { where, columns: ['slot'], limit: MOST_OPEN_DELEGATIONS })
     const taken = new Set(rows.map(({ slot }) => slot).filter(slot => slot !== leaving))
-    // A peer that takes less since has some in places above those that it gives now. They count all the same.
+    // If a peer's capacity was lowered, tasks in higher places still count.
     if (taken.size >= capacityOf(peer)) return undefined
     for (let slot = 1; slot <= capacityOf(peer); slot++) if (!taken.has(slot)) return slot
     return undefined
@@ -200,7 +200,6 @@ interface Promotion extends Required<Omit<StepParts, 'set'>> {
   readonly row: DelegationRow
 }
 
-/** What ids are made of; nothing else needs to be looked for. */
 const ID = /^[\w-]{1,128}$/
 
 /** How many tasks it takes at a time. */
@@ -208,12 +207,12 @@ function capacityOf({ capacity }: WorkspaceRow): number {
   return Math.min(capacity ?? MOST_OPEN_DELEGATIONS, MOST_OPEN_DELEGATIONS)
 }
 
-/** Those that a workspace has to do now. */
+/** Open tasks of a workspace. */
 export function heldBy(organisation: string, toId: string) {
   return { organisation, toId, state: { in: HELD_STATES } }
 }
 
-/** What a list reads of a row: all but what may be long. */
+/** Columns of a list: all except potentially long ones. */
 export const LISTED = [
   'id',
   'organisation',
@@ -237,7 +236,7 @@ export const LISTED = [
 
 export type ListedRow = Pick<DelegationRow, (typeof LISTED)[number]>
 
-/** A delegation as it is shown, with what is known of its peer. */
+/** A delegation as shown, with what is known of its peer. */
 export function delegationFacts(
   row: ListedRow,
   peer: WorkspaceRow | undefined,
@@ -267,7 +266,7 @@ export function delegationFacts(
   }
 }
 
-/** With what it is about, and what came of it from there on. */
+/** With the task and its result from this offset. */
 export function delegationDetail(row: DelegationRow, facts: DelegationFacts, wanted = 0): DelegationDetail {
   const { task, attachments } = row
   if (!row.result) return { ...facts, task, attachments, result: null }
@@ -281,22 +280,22 @@ export function delegationDetail(row: DelegationRow, facts: DelegationFacts, wan
   return { ...facts, task, attachments, result: { ...page, parts, attachments: row.result.attachments } }
 }
 
-/** What can happen to a delegation once it is there. */
+/** Events of a stored delegation. */
 export type DelegationEvent =
   /** The peer has room for it. */
   | 'promote'
-  /** The peer was handed it. */
+  /** The peer received it. */
   | 'take'
-  /** The peer says how it goes. */
+  /** The peer reports progress or a result. */
   | 'progress'
-  /** The peer has said nothing for so long that it is to be handed it again. */
+  /** The peer was silent for so long that the task is handed out again. */
   | 'handBack'
   | 'complete'
   | 'fail'
   | 'cancel'
-  /** Its deadline has come. */
+  /** Its deadline has passed. */
   | 'expire'
-  /** The workspace of one of the two is archived. */
+  /** One of the two workspaces was archived. */
   | 'archive'
 
 export const DELEGATION_EVENTS: readonly DelegationEvent[] = [
@@ -311,10 +310,10 @@ export const DELEGATION_EVENTS: readonly DelegationEvent[] = [
   'archive',
 ]
 
-/** Where it goes; or why it stays: it is over, or this cannot happen to one that is there. */
+/** The next state, or why there is none: the task is closed, or the event does not apply. */
 type Step = { readonly to: DelegationState } | { readonly refused: 'ended' | 'unfit' }
 
-/** The states of one that takes a place of its peer's capacity. */
+/** States that take a place of the peer's capacity. */
 export const HELD_STATES = ['pending', 'in_progress'] as const
 export const OPEN_STATES = ['queued', ...HELD_STATES] as const
 
@@ -326,7 +325,7 @@ const TABLE: Readonly<Partial<Record<DelegationState, Partial<Record<DelegationE
   in_progress: { progress: 'in_progress', handBack: 'in_progress', complete: 'completed', ...ENDS },
 }
 
-/** The one place that decides what becomes of a delegation. */
+/** The state machine of delegations. */
 export function nextStep(state: DelegationState, event: DelegationEvent): Step {
   const row = TABLE[state]
   if (!row) return { refused: 'ended' }

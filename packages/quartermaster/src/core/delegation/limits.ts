@@ -1,7 +1,7 @@
 import { AppError, type DelegationRow, type WorkspaceRow } from '../../contracts/index.ts'
 import { type Store } from '../store/index.ts'
 
-/** A new task, and how often those two may give each other tasks in turn. */
+/** A new task, and the limit of turns between the two workspaces. */
 interface TurnRequest {
   readonly asker: WorkspaceRow
   readonly peer: WorkspaceRow
@@ -10,12 +10,12 @@ interface TurnRequest {
 }
 
 const HOUR_MS = 3_600_000
-/** As many of each direction are looked at; a page of the store has no more. */
+/** Tasks read per direction; the store's page limit. */
 const MOST_READ = 1_000
 
 /**
- * Two agents that answer each task with a new one are in no circle that is open, and go on for as long as it is paid for. Throws
- * `DELEGATION_LOOP` when the two have changed sides too often within an hour. Who only gives, or only gets, has no turns.
+ * Two agents that answer each task with a new task form no open circle, and go on at full cost. Throws `DELEGATION_LOOP` when the
+ * two have changed sides too often within an hour. A workspace that only asks or only answers has no turns.
  */
 export async function refuseTurns(store: Store, { asker, peer, now, most }: TurnRequest): Promise<void> {
   const since = Math.round(now - HOUR_MS)
@@ -28,14 +28,14 @@ export async function refuseTurns(store: Store, { asker, peer, now, most }: Turn
     return rows.map(({ createdAt }) => createdAt).filter(at => at >= since)
   }
 
-  // Every second turn is one of the peer's, so that most need one look.
+  // Every second turn is the peer's, so most checks need one query.
   const back = await given(peer, asker)
   if (2 * back.length < most) return
   const turns = turnsOf(back, await given(asker, peer))
   if (turns.length >= most) throw tooMany(peer.workspace, { most, again: (turns.at(-most) ?? now) + HOUR_MS })
 }
 
-/** When the sides were changed, with the one that begins now. */
+/** The times of side changes, including this one. */
 function turnsOf(back: readonly number[], forth: readonly number[]): readonly number[] {
   const all = [...back.map(at => ({ at, isBack: true })), ...forth.map(at => ({ at, isBack: false }))]
   const inOrder = all.toSorted((a, b) => a.at - b.at)
@@ -48,34 +48,32 @@ function tooMany(peer: string, { most, again }: { readonly most: number; readonl
   return new AppError('DELEGATION_LOOP', message, { details: { limit: most } })
 }
 
-/** As much of a delegation that a workspace has as its place in a chain is decided by. */
+/** The fields of a delegation that decide its place in a chain. */
 type Held = Pick<DelegationRow, 'id' | 'state' | 'hops' | 'chain' | 'startedAt'>
 
-/** Where in a chain of delegations a new one stands. */
+/** Position of a new delegation in its chain. */
 export interface ChainPlace {
   readonly parentId: string | null
   readonly hops: number
-  /** All who have passed it on, the asker last. */
+  /** All workspaces that passed it on, the asker last. */
   readonly chain: string[]
 }
 
 interface ChainRequest {
   readonly asker: Pick<WorkspaceRow, 'id' | 'workspace'>
   readonly peer: Pick<WorkspaceRow, 'id' | 'workspace'>
-  /** What the asker has to do for others now. */
   readonly held: readonly Held[]
-  /** What it will have to do for others once it has room. */
   readonly queued: readonly Held[]
-  /** The one that it says it works on. */
+  /** The task it says it works on. */
   readonly forTask?: string | undefined
   readonly mostHops: number
-  /** How often it was passed on elsewhere, as its sender says. */
+  /** Hops elsewhere, as its sender says. */
   readonly hopsBefore?: number | undefined
 }
 
 /**
- * The place of a new delegation. Throws `DELEGATION_LOOP` when the peer waits, at any distance, for something that the asker has
- * to do: whether this is for that or not, the two could wait for each other, and a task without a parent is no way around it.
+ * The chain position of a new delegation. Throws `DELEGATION_LOOP` if the peer waits, at any distance, for a task of the asker:
+ * related or not, the two could wait for each other, and omitting the parent is no way around it.
  */
 export function placeInChain(request: ChainRequest): ChainPlace {
   const { asker, peer, held, queued, forTask, mostHops, hopsBefore = 0 } = request
@@ -87,7 +85,7 @@ export function placeInChain(request: ChainRequest): ChainPlace {
   return { parentId: parent?.id ?? null, hops, chain: [...(parent?.chain ?? []), asker.id] }
 }
 
-/** The one with the most hops, the newest among equals, so that an agent with many tasks gets no more hops. */
+/** The task with the most hops, the newest among equals, so that an agent with many tasks gains no hops. */
 function workedOn(held: readonly Held[]): Held | undefined {
   const taken = held.filter(({ state }) => state === 'in_progress')
   return taken.toSorted((a, b) => b.hops - a.hops || (b.startedAt ?? 0) - (a.startedAt ?? 0))[0]

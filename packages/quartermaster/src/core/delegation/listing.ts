@@ -9,10 +9,10 @@ import { type Organisation } from '../organisation/index.ts'
 import { type Store } from '../store/index.ts'
 import { delegationFacts, type Ledger, LISTED, type ListedRow } from './ledger.ts'
 
-/** Which delegations are listed. */
+/** Filters of a list of delegations. */
 export interface ListQuery {
   readonly organisation: string
-  /** Only those of this workspace, in this role; both roles when it says none. */
+  /** Only tasks of this workspace in this role; both roles by default. */
   readonly workspace?: WorkspaceRow | undefined
   readonly as?: 'asker' | 'peer' | undefined
   readonly states?: readonly DelegationState[] | undefined
@@ -26,13 +26,13 @@ interface ListingDeps {
   readonly organisation: Pick<Organisation, 'workspaces' | 'presence'>
 }
 
-/** Lists delegations in pages, the newest first. Throws `CURSOR_GONE` for a place that is not kept any more. */
+/** Lists delegations in pages, newest first. Throws `CURSOR_GONE` for a row that was deleted. */
 export function createListing({
   store,
   ledger,
   organisation: { workspaces, presence },
 }: ListingDeps): (query: ListQuery) => Promise<DelegationPage> {
-  /** A place in a list, which only what the list may have in it is. */
+  /** The row of a cursor, if the list may contain it. */
   async function placeOf(
     organisation: string,
     id: string,
@@ -63,28 +63,28 @@ function inRoles({ id }: WorkspaceRow, as: ListQuery['as']): readonly { fromId?:
   return [...(as === 'peer' ? [] : [{ fromId: id }]), ...(as === 'asker' ? [] : [{ toId: id }])]
 }
 
-/** Which of the tasks that one workspace has given another. */
+/** Filters of the tasks that one workspace gave another. */
 export interface BetweenQuery {
   readonly asker: WorkspaceRow
   readonly peer: WorkspaceRow
   readonly states?: readonly DelegationState[] | undefined
   readonly conversationId?: string | undefined
-  /** Only what has changed from then on. */
+  /** Only tasks changed since. */
   readonly changedSince?: number | undefined
   readonly limit: number
-  /** Where the page before ended: its `next`. */
+  /** The `next` of the previous page. */
   readonly after?: string | undefined
 }
 
 export interface BetweenPage {
   readonly rows: readonly ListedRow[]
-  /** How many there are on all pages. */
+  /** The number on all pages. */
   readonly total: number
-  /** What leads to the next page; absent with the last. */
+  /** The cursor of the next page; absent on the last. */
   readonly next?: string
 }
 
-/** Pages by the time of the last change. A task that changes while pages are read comes to the front, and is not lost. */
+/** Pages by time of the last change. A task that changes while pages are read moves to the front and is not lost. */
 export function createBetween(store: Store): (query: BetweenQuery) => Promise<BetweenPage> {
   return async ({ asker, peer, states, conversationId, changedSince, limit, after }) => {
     const where = {
@@ -110,7 +110,7 @@ export function createBetween(store: Store): (query: BetweenQuery) => Promise<Be
   }
 }
 
-/** What leads behind a row. */
+/** The cursor after a row. */
 export function placeBehind({ updatedAt, id }: Pick<ListedRow, 'updatedAt' | 'id'>): string {
   return `${updatedAt}.${id}`
 }

@@ -17,10 +17,10 @@ import {
 } from '../messages/index.ts'
 import { insert } from '../store/index.ts'
 
-/** What is told when the platform itself speaks. */
+/** The author of messages of the platform itself. */
 const PLATFORM: Party = { kind: 'platform', id: 'platform', name: 'Quartermaster' }
 
-/** The two workspaces of a delegation, by what is on record now. */
+/** The two workspaces of a delegation, as stored now. */
 export interface Sides {
   readonly asker: WorkspaceRow | undefined
   readonly peer: WorkspaceRow | undefined
@@ -28,20 +28,23 @@ export interface Sides {
 
 type Ids = (prefix: string) => string
 
-/** The row of the asker's log that it has given the task away. */
+/** The row in the asker's log that it delegated the task. */
 export function askedDraft(row: DelegationRow, asker: WorkspaceRow, senderMessageId?: string): MessageDraft {
   const to = aside(row.toId, row.toName)
   return draftMessage({ ...taskMessage(row), from: workspaceParty(asker), to, senderMessageId })
 }
 
-/** How a task gets to a peer: into its log and inbox. A peer elsewhere is sent it instead, and its log alone has it here. */
+/**
+ * The writes that bring a task to a peer: its log and inbox. For a remote peer only its log is written; the outbound worker sends
+ * the task.
+ */
 export function deliver(row: DelegationRow, peer: WorkspaceRow, at: number): MessageDraft {
   const from = aside(row.fromId, row.fromName)
   const draft = draftMessage({ ...taskMessage(row), from, to: workspaceParty(peer), createdAt: at })
   return isOutside(peer) ? sentOutside(row, logOnly(draft), at) : draft
 }
 
-/** What the peer says, to both logs. The inbox of the asker has it too. */
+/** The peer's answer, in both logs and the asker's inbox. */
 export function replyDraft(row: DelegationRow, sides: Sides, reply: Said): MessageDraft {
   const { asker, peer } = sides
   return draftMessage({
@@ -55,7 +58,7 @@ export function replyDraft(row: DelegationRow, sides: Sides, reply: Said): Messa
   })
 }
 
-/** What the asker is told of an end that the peer has not brought about. */
+/** Notice to the asker of an end that the peer did not cause. */
 export function endDraft(row: DelegationRow, { asker }: Sides, end: PlatformWords): MessageDraft {
   const to = asker ? workspaceParty(asker) : aside(row.fromId, row.fromName)
   return draftMessage({
@@ -68,13 +71,13 @@ export function endDraft(row: DelegationRow, { asker }: Sides, end: PlatformWord
   })
 }
 
-/** What the peer is told when its answer is not needed any more. */
+/** Notice to the peer that its answer is not needed any more. */
 export function stopDraft(row: DelegationRow, { peer }: Sides, stop: PlatformWords): MessageDraft {
   const to = peer ? workspaceParty(peer) : aside(row.toId, row.toName)
   return draftMessage({ ...about(row, stop), from: PLATFORM, to, kind: 'notice', text: stop.text })
 }
 
-/** In the log, and not in the inbox: the recipient knows already. */
+/** Only in the log: the recipient knows already. */
 export function logOnly(draft: MessageDraft): MessageDraft {
   return { ...draft, writes: draft.writes.filter(({ table }) => table !== 'inbox') }
 }
@@ -86,18 +89,18 @@ interface PlatformWords {
 }
 
 interface Said {
-  /** The message that it answers; the one with the task when absent. */
+  /** The message it answers; the task's by default. */
   readonly answers?: string | undefined
   readonly next: Ids
   readonly at: number
   readonly result: DelegationResult
   readonly state: DelegationState
   readonly isEnd: boolean
-  /** What a repeat of it is known by. */
+  /** Identifies repeats. */
   readonly key?: { readonly sentKey: string; readonly bodyDigest: string } | undefined
 }
 
-/** All the words of a result. */
+/** The whole text of a result. */
 export function resultText({ text, parts, attachments }: DelegationResult): string {
   return messageText({ text, parts, attachments })
 }
@@ -113,12 +116,11 @@ function about(row: DelegationRow, { next, at }: { readonly next: Ids; readonly 
   return { messageId: next('msg'), organisation, conversationId, delegationId, createdAt: at }
 }
 
-/** A workspace whose log is not written to. */
 function aside(id: string, name: string): Party {
   return { kind: 'workspace', id, name }
 }
 
-/** A message has less room than a result; the ledger has all of it. */
+/** A message holds less than a result; the ledger has all of it. */
 function noticed({ id, toName, toId }: DelegationRow, { result, state, isEnd }: Said) {
   const { parts, attachments } = result
   const all = resultText(result)
@@ -130,15 +132,15 @@ function noticed({ id, toName, toId }: DelegationRow, { result, state, isEnd }: 
   return { text: `${failed}${shown}\n\n${rest}`, attachments }
 }
 
-/** Of a result that is too large for a message. */
+/** The excerpt of a result that is too large for a message. */
 const SHOWN = 50_000
 
-/** Up to there, and no half of a character. */
+/** Cuts at a character boundary. */
 export function wellCut(text: string, length: number): string {
   return text.slice(0, characterAt(text, length))
 }
 
-/** Where the character begins that this place is in. */
+/** Start of the character at this offset. */
 export function characterAt(text: string, at: number): number {
   const code = text.charCodeAt(at - 1)
   return at < text.length && code >= 0xd8_00 && code <= 0xdb_ff ? at - 1 : at
@@ -146,17 +148,16 @@ export function characterAt(text: string, at: number): number {
 
 const encoder = new TextEncoder()
 
-/** As UTF-8. */
 export function bytesOf(text: string): number {
   return encoder.encode(text).byteLength
 }
 
-/** Whether it is an A2A agent elsewhere: it reads no inbox, and is sent what it is to do. */
+/** Whether it is a remote A2A agent: it reads no inbox, and tasks are sent to it. */
 export function isOutside({ origin }: Pick<WorkspaceRow, 'origin'>): boolean {
   return origin === 'external'
 }
 
-/** A task with what has it sent, in one commit: what was accepted is on its way. */
+/** A task and its outbound row in one commit: an accepted task is always sent. */
 function sentOutside(row: DelegationRow, draft: MessageDraft, at: number): MessageDraft {
   const { id, organisation, workspace, toId: peerId } = row
   const task = { id, organisation, workspace, peerId, attempts: 0, nextAt: at, version: 1 }

@@ -24,18 +24,18 @@ import {
   stopWords,
 } from './wording.ts'
 
-/** What becomes of delegations that are open. */
+/** Transitions of open delegations other than answers. */
 export interface Settling {
-  /** Its answer is not needed any more. An asker that cancels it itself needs no notice. */
+  /** Cancels. An asker that cancels itself gets no notice. */
   cancel(row: DelegationRow, by: 'asker' | 'owner'): Promise<DelegationRow>
   expire(row: DelegationRow): Promise<DelegationRow>
-  /** One of its workspaces is archived. */
+  /** One of its workspaces was archived. */
   archive(row: DelegationRow, whose: string): Promise<DelegationRow>
   /** The peer was handed these rows of its log. */
   taken(rows: readonly ActivityRow[]): Promise<void>
-  /** The asker has said something about it. */
+  /** The asker wrote about the task. */
   spoken(asker: WorkspaceRow, id: string): Promise<TaskChange | undefined>
-  /** The asker has the end of it already. */
+  /** The asker has the result already. */
   seen(row: DelegationRow): Promise<void>
 }
 
@@ -47,11 +47,11 @@ interface SettlingDeps extends LedgerDeps {
 export function createSettling(deps: SettlingDeps): Settling {
   const { store, clock, ids, messages, ledger, settings, tell } = deps
 
-  /** Takes the task's message out of the inbox, so that it is not handed out any more. */
+  /** Removes the task's message from the inbox, so that it is not handed out again. */
   const withoutTask = ({ organisation, toId, activityId }: DelegationRow): readonly Write[] =>
     messages.inbox.popWrites({ organisation, id: toId }, activityId)
 
-  /** An end that the peer has not brought about. */
+  /** An end that the peer did not cause. */
   function close(row: DelegationRow, event: DelegationEvent, { why, whyOf = () => why, isKnown = false }: Why) {
     async function parts(now: DelegationRow, at: number): Promise<StepParts> {
       const step = nextStep(now.state, event)
@@ -60,8 +60,8 @@ export function createSettling(deps: SettlingDeps): Settling {
       const told = await whyOf(now)
       const end = endDraft(now, sides, { next: ids.next, at, text: endWords(now, state, told) })
       const stop = stopDraft(now, sides, { next: ids.next, at, text: stopWords(now, state, why) })
-      // A peer that was not handed the task has nothing to stop; its log says why the task is not in the inbox any more.
-      // An external peer is told by the outbound worker.
+      // A peer that never got the task has nothing to stop; its log says why the task left the inbox. A remote peer is notified by
+      // the outbound worker.
       const isTold = now.state === 'in_progress' && !(sides.peer && isOutside(sides.peer))
       const stops = now.state === 'queued' ? [] : [isTold ? stop : logOnly(stop)]
       return {
@@ -75,7 +75,7 @@ export function createSettling(deps: SettlingDeps): Settling {
     return ledger.step(row, event, { parts, isDone })
   }
 
-  /** Why one elsewhere could not be reached, where that is so. */
+  /** Why a remote peer could not be reached, if so. */
   async function troubleOf({ id }: DelegationRow): Promise<string | undefined> {
     return (await store.get('outgoingtasks', id))?.trouble ?? undefined
   }
@@ -92,7 +92,7 @@ export function createSettling(deps: SettlingDeps): Settling {
     }
   }
 
-  /** A reader that is handed something about a task has it in hand again. Written seldom, because it is asked for often. */
+  /** A reader that gets a message about a task holds the task again. Written rarely, because it is called often. */
   async function lookedAt({ id, version, updatedAt }: Pick<DelegationRow, (typeof TAKEN)[number]>): Promise<void> {
     const at = Math.round(clock.now())
     if (at - updatedAt < settings.delegationQuietSeconds * 500) return
@@ -100,7 +100,7 @@ export function createSettling(deps: SettlingDeps): Settling {
     await store.commit([update('delegations', { where: { id, version }, set, guard: TASK_GUARD })])
   }
 
-  /** An earlier change wins: there is nothing to do then. */
+  /** An earlier change wins; nothing is left to do then. */
   async function take(row: Pick<DelegationRow, (typeof TAKEN)[number]>): Promise<void> {
     const step = nextStep(row.state, 'take')
     if (!('to' in step)) return
@@ -139,7 +139,7 @@ export function createSettling(deps: SettlingDeps): Settling {
   }
 }
 
-/** What is read of one that is handed out. */
+/** The columns read of a task that is handed out. */
 const TAKEN = [
   'id',
   'organisation',
@@ -154,17 +154,17 @@ const TAKEN = [
 
 interface Why {
   readonly why: string
-  /** For the asker, where it is told more. */
+  /** For the asker, if it is told more. */
   readonly whyOf?: (now: DelegationRow) => string | Promise<string>
   /** Whether the asker knows already. */
   readonly isKnown?: boolean
 }
 
-/** Hands tasks out again that a reader took out of the inbox and seems to have lost. */
+/** Hands out tasks again that a reader took from the inbox and seems to have lost. */
 interface HandingBack {
-  /** Those of these open tasks of which their peer has said nothing for long. */
+  /** Open tasks whose peer has been silent for long. */
   lost(rows: readonly OpenTask[]): Promise<readonly OpenTask[]>
-  /** The next reader of the peer's inbox is handed it again. It keeps its place, because it has to be done. */
+  /** Puts the task into the peer's inbox again. It keeps its place. */
   handBack(task: Pick<OpenTask, 'id' | 'organisation'>): Promise<void>
 }
 
@@ -182,7 +182,7 @@ interface HandingBackDeps {
 }
 
 export function createHandingBack({ store, clock, ids, ledger, settings }: HandingBackDeps): HandingBack {
-  /** What has changed since then is not quiet. */
+  /** A task that changed since is not silent. */
   const quietSince = () => Math.round(clock.now() - settings.delegationQuietSeconds * 1_000)
 
   function isQuiet(row: Pick<OpenTask, 'state' | 'updatedAt' | 'progress' | 'progressAt'>): boolean {
@@ -199,22 +199,22 @@ export function createHandingBack({ store, clock, ids, ledger, settings }: Handi
     return left
   }
 
-  /** Something of its conversation is in the inbox, and is handed out by its lease. */
+  /** A message of its conversation is in the inbox and follows its own lease. */
   async function waiting(tasks: readonly OpenTask[]): Promise<ReadonlySet<string>> {
     const workspaceId = { in: each(tasks, 'toId') }
     const where = { workspaceId, conversationId: { in: each(tasks, 'conversationId') } }
     const rows = await allRows(store, 'inbox', where, ['workspaceId', 'conversationId'])
-    // The asker's inbox may have something of the same conversation.
+    // The asker's inbox may hold a message of the same conversation.
     const there = new Set(rows.map(row => `${row.workspaceId} ${row.conversationId}`))
     return idsOf(tasks.filter(({ toId, conversationId }) => there.has(`${toId} ${conversationId}`)))
   }
 
-  /** Tasks of the outbound worker, which looks after them itself. */
+  /** Tasks of the outbound worker, which retries them itself. */
   async function sentElsewhere(tasks: readonly OpenTask[]): Promise<ReadonlySet<string>> {
     return idsOf(await allRows(store, 'outgoingtasks', { id: { in: each(tasks, 'id') } }, ['id']))
   }
 
-  /** The peer waits for a part of it that it has given away, or has just heard what came of that. */
+  /** The peer waits for a subtask, or just got its result. */
   async function passedOn(tasks: readonly OpenTask[]): Promise<ReadonlySet<string>> {
     const organisation = { in: each(tasks, 'organisation') }
     const parts = { organisation, fromId: { in: each(tasks, 'toId') }, parentId: { in: each(tasks, 'id') } }
@@ -228,14 +228,14 @@ export function createHandingBack({ store, clock, ids, ledger, settings }: Handi
 
   async function handBack({ organisation, id }: Pick<OpenTask, 'id' | 'organisation'>): Promise<void> {
     const row = await ledger.get(organisation, id)
-    // Another process may have been faster, or the peer has spoken meanwhile.
+    // Another process was faster, or the peer has answered meanwhile.
     if (row) await ledger.step(row, 'handBack', { parts: handedOut, isDone: now => !isQuiet(now) })
   }
 
   async function handedOut(now: DelegationRow, at: number): Promise<StepParts> {
     const { peer } = await ledger.sides(now)
     if (peer?.delivery === 'push' && !isOutside(peer)) {
-      // The program that brings messages to it follows the log, and sees nothing of what is in the inbox alone.
+      // A push program follows the log and does not see what is only in the inbox.
       const { draft, writes } = await ledger.delivery({ ...now, messageId: ids.next('msg') }, peer, at)
       return { set: { activityId: draft.received?.id ?? now.activityId }, drafts: [draft], writes }
     }
@@ -246,7 +246,7 @@ export function createHandingBack({ store, clock, ids, ledger, settings }: Handi
   return { lost, handBack }
 }
 
-/** It is for the asker to say something: a new word of theirs changes the row. */
+/** The asker must answer; a new message changes the row. */
 function isAsking({
   progress,
   progressAt,
@@ -263,7 +263,7 @@ function idsOf(rows: readonly { readonly id: string }[]): ReadonlySet<string> {
   return new Set(rows.map(({ id }) => id))
 }
 
-/** Lets messages that carry tasks be answered as any other message is. */
+/** Lets messages that carry tasks be answered like any other message. */
 export function carriedTasks({
   taken,
   openIn,

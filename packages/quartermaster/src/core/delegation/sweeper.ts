@@ -4,16 +4,16 @@ import { mustNotExist, type Query, remove, type Store } from '../store/index.ts'
 import { type Ledger, OPEN_STATES } from './ledger.ts'
 import { createHandingBack, type OpenTask, type Settling } from './settling.ts'
 
-/** Ends tasks that no other code ends: those due, and those that have lost their workspace. Hands lost tasks out again. */
+/** Ends tasks that nothing else ends: expired ones and those of archived workspaces. Hands out lost tasks again. */
 interface Sweeper {
   start(): void
-  /** Something is due then. */
+  /** Schedules a sweep for this time. */
   expect(at: number): void
-  /** Once, now. */
+  /** Sweeps once, now. */
   sweep(): Promise<void>
-  /** Forgets what has been over for long enough; answers how much. */
+  /** Deletes tasks closed long enough ago and returns their number. */
   prune(): Promise<number>
-  /** Ends what this workspace has or has asked for. */
+  /** Ends all tasks that this workspace gave or has. */
   archived(organisation: string, workspaceId: string): Promise<void>
   stop(): Promise<void>
 }
@@ -26,14 +26,14 @@ interface SweeperDeps {
   readonly ledger: Ledger
   readonly settling: Settling
   readonly settings: Pick<Settings, 'activityDays' | 'delegationQuietSeconds'>
-  /** Whether forgetting is this process's to do; always when absent. */
+  /** Whether this process deletes old tasks; always by default. */
   readonly isOurs?: (() => boolean) | undefined
 }
 
-/** What another process has left, and what has more room since, is found within this. */
+/** Within this time it finds tasks that another process left and peers whose capacity grew. */
 const LOOK_MS = 60_000
 const PAGE = 200
-/** What is read of each that is open. */
+/** Columns read of each open task. */
 const LOOKED_AT = [
   'id',
   'organisation',
@@ -46,7 +46,7 @@ const LOOKED_AT = [
   'updatedAt',
   'deadlineAt',
 ] as const
-/** As the index knows them. */
+/** As indexed. */
 const OPEN = { dueAt: { atLeast: 0 } } as const
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
@@ -62,13 +62,13 @@ export function createSweeper(deps: SweeperDeps): Sweeper {
   let sweeping: Promise<void> = Promise.resolve()
   let prunedAt = Number.NEGATIVE_INFINITY
 
-  /** Ends them all, one after the other. One that cannot be ended now keeps no other from its end; the first such is thrown. */
+  /** Ends all of them in turn. One failure does not stop the others; the first is thrown at the end. */
   async function endAll(
     query: Pick<Query<'delegations'>, 'where'> & { order: { by: readonly ['deadlineAt' | 'createdAt', 'id'] } },
     how: (row: DelegationRow) => Promise<unknown>,
   ): Promise<void> {
     const failures: unknown[] = []
-    // A page of tasks as long as they may be would be hundreds of megabytes, so each is read when it is its turn.
+    // A page of tasks of maximal length would take hundreds of megabytes, so each is read in its turn.
     const columns = ['id', 'organisation', 'deadlineAt', 'createdAt'] as const
     async function endOne({ organisation, id }: Pick<DelegationRow, 'organisation' | 'id'>): Promise<void> {
       const row = await ledger.get(organisation, id)
@@ -100,14 +100,14 @@ export function createSweeper(deps: SweeperDeps): Sweeper {
     ])
   }
 
-  /** Each, whether or not one before it has failed. */
+  /** Runs all, and throws the first failure at the end. */
   async function inTurn(works: readonly (() => Promise<void>)[]): Promise<void> {
     const failures: unknown[] = []
     for (const work of works) if (!isOver()) await work().catch(error => failures.push(error))
     if (failures.length > 0) throw failures[0]
   }
 
-  /** Each workspace that has something open, once. */
+  /** Each workspace with an open task, once. */
   async function lookAtOpen(): Promise<void> {
     const sides = new Map<string, string>()
     const waitedFor = new Map<string, string>()
@@ -170,7 +170,7 @@ export function createSweeper(deps: SweeperDeps): Sweeper {
     return count
   }
 
-  /** What the asker has not acknowledged yet, it may still ask for. */
+  /** A result that the asker has not acknowledged may still be read. */
   async function forget(rows: readonly Pick<DelegationRow, 'id' | 'noticeId'>[]): Promise<number> {
     const noticeIds = rows.flatMap(({ noticeId }) => (noticeId === null ? [] : [noticeId]))
     const unread = await store.find('inbox', { where: { id: { in: noticeIds } }, columns: ['id'], limit: PAGE })
@@ -194,7 +194,7 @@ export function createSweeper(deps: SweeperDeps): Sweeper {
 
   function begin(): void {
     wakesAt = Number.POSITIVE_INFINITY
-    // One that is expected while everything is looked at is looked for right after, never beside.
+    // A sweep requested while one is running follows it, never in parallel.
     sweeping = sweeping
       .then(sweep)
       .then(armNext)
@@ -235,7 +235,7 @@ function unlessEnded(error: unknown): void {
   if (!isEnded(error)) throw error
 }
 
-/** Another process may have been faster, which is as good. */
+/** Another process may have been faster, which is fine. */
 function isEnded(error: unknown): boolean {
   return isAppError(error) && error.code === 'DELEGATION_ENDED'
 }

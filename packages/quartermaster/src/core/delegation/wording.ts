@@ -8,7 +8,7 @@ import {
 import type { Attachments, MessageDraft } from '../messages/index.ts'
 import type { Write } from '../store/index.ts'
 
-/** The error for a delegation that is over. The rejected answer is not stored; its sender still has it. */
+/** The error for a closed delegation. The rejected answer is not stored; its sender still has it. */
 export function ended({ id, state, error }: Pick<DelegationRow, 'id' | 'state' | 'error'>): AppError {
   const why = error !== null && state === 'failed' ? ` (${error.slice(0, 200)})` : ''
   return new AppError(
@@ -35,7 +35,7 @@ const AFTER: Readonly<Partial<Record<DelegationState, string>>> = {
   expired: 'Its deadline has passed: stop working on it.',
 }
 
-/** The error for a delegation that is not there, and just as well for one of others. */
+/** The error for a delegation that does not exist or belongs to others. */
 export function unknownTask(id: string): AppError {
   return new AppError(
     'NAME_UNKNOWN',
@@ -47,7 +47,7 @@ export const CANCELLED_BY_ASKER = 'The asker has cancelled it.'
 export const CANCELLED_BY_OWNER = 'The owner has cancelled it.'
 export const EXPIRED = 'Its deadline has passed.'
 
-/** How far an expired task came, for the asker. */
+/** How far an expired task got, for the asker. */
 export function expiredAt({ state, toName }: Pick<DelegationRow, 'state' | 'toName'>, trouble?: string): string {
   const where = { queued: 'was busy with other tasks all the time', pending: 'has not taken it' } as const
   const came = state === 'queued' || state === 'pending' ? where[state] : 'has taken it and has not answered'
@@ -55,7 +55,7 @@ export function expiredAt({ state, toName }: Pick<DelegationRow, 'state' | 'toNa
   return `${EXPIRED} "${toName}" ${came}.${why}`
 }
 
-/** The error for an answer to a delegation that its peer has not been handed. */
+/** The error for an answer to a delegation that its peer has not received. */
 export function notYet(id: string): AppError {
   return new AppError(
     'EDIT_CONFLICT',
@@ -67,17 +67,17 @@ export function archivedSide(name: string): string {
   return `The workspace "${name}" was archived.`
 }
 
-/** What the asker is told of an end without work on the task. */
+/** The asker's notice of an end without work on the task. */
 export function endWords(row: DelegationRow, state: DelegationState, why: string): string {
   return `The task "${row.id}" that you gave "${row.toName}" ${BECAME[state].replace(' before', '')}. ${why}`
 }
 
-/** What the peer is told. */
+/** The peer's notice. */
 export function stopWords(row: DelegationRow, state: DelegationState, why: string): string {
   return `Stop working on the task "${row.id}" of "${row.fromName}": it ${BECAME[state].replace(' before', '')}. ${why} Answers to it are refused from now on.`
 }
 
-/** The question marks of all scripts that have one, and what may stand behind one. */
+/** Question marks of all scripts that have one, and characters that may follow one. */
 const ASKS = /[?\u037E\u055E\u061F\u203D\u2047-\u2049\uFE56\uFF1F][\s"'\u2019\u201D\u00BB)\]*_`\u300D\u300F\uFF09]*$/
 
 /** Whether this text waits for an answer. */
@@ -85,11 +85,11 @@ export function isQuestion(text: string): boolean {
   return ASKS.test(text.slice(-100))
 }
 
-/** Files that go with a task or its answer. */
+/** Files of tasks and their answers. */
 interface Files {
-  /** What is shown of them. Throws `NAME_UNKNOWN` when one is not there, or is not this workspace's to send. */
+  /** Describes files. Throws `NAME_UNKNOWN` if one does not exist or this workspace may not send it. */
   readonly facts: MessageAttachment[]
-  /** What keeps them for as long as these messages are in a log. */
+  /** The writes that keep files as long as these messages are in a log. */
   writesFor(drafts: readonly MessageDraft[]): Promise<readonly Write[]>
 }
 

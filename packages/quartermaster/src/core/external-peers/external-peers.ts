@@ -16,25 +16,25 @@ import { insert, type Store, update, type Write } from '../store/index.ts'
 import { type Credential, type RemoteAgents, RemoteFailure, type RemotePlace, type SeenCard } from './ports.ts'
 import { externalPeerFacts, keptWords, noSuchSecret, plainLine, refusedCard, unknownExternalPeer } from './wording.ts'
 
-/** The A2A agents elsewhere that workspaces give tasks to. Each has a workspace, so that one rule says who reaches it. */
+/** The remote A2A agents that workspaces give tasks to. Each has a workspace, so that one rule decides who reaches it. */
 export interface ExternalPeers {
   list(organisation: string): Promise<ExternalPeerFacts[]>
   /** By id or name. Throws `NAME_UNKNOWN`. */
   show(organisation: string, idOrName: string): Promise<ExternalPeerFacts>
-  /** Throws `INPUT_INVALID` for what is no card of A2A 1.0, and `DEPENDENCY_UNAVAILABLE` where there is none to be had. */
+  /** Throws `INPUT_INVALID` for what is no A2A 1.0 card, and `DEPENDENCY_UNAVAILABLE` if no card can be fetched. */
   add(organisation: string, request: NewExternalPeer): Promise<ExternalPeerFacts>
-  /** Looks at its card now. */
+  /** Checks its card now. */
   refresh(organisation: string, idOrName: string): Promise<ExternalPeerFacts>
   remove(organisation: string, idOrName: string): Promise<ExternalPeerFacts>
-  /** Where tasks are sent; nothing for one that was never here. Throws `RemoteFailure` when its secret is missing. */
+  /** Where tasks are sent; `undefined` for an unknown peer. Throws `RemoteFailure` if its secret is missing. */
   placeOf(id: string): Promise<ReachedPeer | undefined>
-  /** It could not be reached: its card is looked at soon. */
+  /** It could not be reached: its card is checked soon. */
   suspect(id: string): Promise<void>
-  /** Those of all organisations: which can be reached, and why the others cannot. */
+  /** The state of the peers of all organisations: reachable, or why not. */
   condition(): Promise<PeersCondition>
-  /** All that are active. */
+  /** All active peers. */
   active(): Promise<readonly ActivePeer[]>
-  /** Looks at cards from time to time. */
+  /** Starts regular checks of the cards. */
   start(): void
   stop(): Promise<void>
 }
@@ -54,7 +54,7 @@ export interface ExternalPeersDeps {
 }
 
 const CHECK_EVERY_MS = 600_000
-/** One that fails is not looked at more often than this, however much is to be sent there. */
+/** A failing peer is not checked more often than this, however much is to be sent. */
 const CHECK_AGAIN_MS = 30_000
 const ROUND_MS = 15_000
 const PAGE = 200
@@ -108,7 +108,7 @@ export function createExternalPeers(deps: ExternalPeersDeps): ExternalPeers {
     return shown((await store.get('externalpeers', workspace.id)) ?? row)
   }
 
-  /** One row for each, also when it was here before. */
+  /** One row per peer, reused if it existed before. */
   async function rowWrites(row: ExternalPeerRow): Promise<Write[]> {
     const known = await store.get('externalpeers', row.id)
     if (!known) return [insert('externalpeers', row, 'peer.new')]
@@ -118,7 +118,7 @@ export function createExternalPeers(deps: ExternalPeersDeps): ExternalPeers {
     ]
   }
 
-  /** Only one process looks at it, and then not for a while. */
+  /** Claims a check, so that only one process makes it, and not again for a while. */
   async function claimCheck(row: ExternalPeerRow): Promise<ExternalPeerRow | undefined> {
     const { id, version } = row
     const set = { nextCheckAt: now() + CHECK_EVERY_MS, version: version + 1 }
@@ -141,7 +141,7 @@ export function createExternalPeers(deps: ExternalPeersDeps): ExternalPeers {
     return committed ? { ...claimed, ...set } : ((await store.get('externalpeers', id)) ?? claimed)
   }
 
-  /** What changes with a look. One that fails leaves what is known, and says that it is not there. */
+  /** What a check changes. A failed check keeps the known card and marks the peer as absent. */
   async function look(row: ExternalPeerRow): Promise<Look> {
     try {
       const card = await remote.card({ ...row, credential: credentialOf(row) }, stopping.signal)
@@ -161,7 +161,7 @@ export function createExternalPeers(deps: ExternalPeersDeps): ExternalPeers {
     }
     const rows = await store.find('externalpeers', query)
     const ids = new Set((await activeOf(rows)).map(({ id }) => id))
-    // Side by side: a slow peer holds up no other.
+    // In parallel: a slow peer delays no other.
     await Promise.all(rows.map(row => (ids.has(row.id) ? check(row) : claimCheck(row))))
   }
 
@@ -231,7 +231,7 @@ export function createExternalPeers(deps: ExternalPeersDeps): ExternalPeers {
     },
   }
 
-  /** For tasks: a secret that is missing is a reason that their asker is told. */
+  /** For tasks: a missing secret is reported to the asker. */
   function credentialFor(row: ExternalPeerRow): Credential | undefined {
     try {
       return credentialOf(row)
@@ -257,12 +257,12 @@ function sentTo({ url, binding, tenant, streaming }: SeenCard) {
   return { url, binding, tenant, streaming }
 }
 
-/** What the workspace has from the card. That there was one is what its presence goes by. */
+/** The workspace fields taken from the card. Having a card decides its presence. */
 function seenFacts({ facts }: SeenCard, at: number) {
   return { card: keptWords(facts), registeredAt: at, lastSeenAt: at }
 }
 
-/** The draft, with what is only known once its card was seen. One that was taken out before keeps its id, and with it its log. */
+/** The draft completed with facts of its card. A peer that was removed before keeps its id and thereby its log. */
 function placementWrites(writes: readonly Write[], row: WorkspaceRow, before: WorkspaceRow | undefined): Write[] {
   return writes.map(write => {
     if (write.kind !== 'insert' || write.table !== 'workspaces') return write
@@ -272,7 +272,7 @@ function placementWrites(writes: readonly Write[], row: WorkspaceRow, before: Wo
   })
 }
 
-/** Where the card is: as it is written, or below the address of the agent. */
+/** The URL of the card: as given, or the well-known path below the agent's URL. */
 function cardAddress(given: string): string {
   const url = new URL(given)
   if (url.username !== '' || url.password !== '' || Object.keys(separateSecrets('', { url: given }).secrets).length > 0)
@@ -286,33 +286,33 @@ function cardAddress(given: string): string {
   return url.href
 }
 
-/** How the A2A agents elsewhere are, as far as that is known here. */
+/** State of the remote A2A agents, as far as known here. */
 export interface PeersCondition {
-  /** Of whom nothing bad is known. */
+  /** Peers without a known problem. */
   readonly reached: readonly ActivePeer[]
   readonly troubles: readonly PeerTrouble[]
 }
 
-/** One that tasks may be given to. */
+/** A peer that can be given tasks. */
 export interface ActivePeer extends ExternalPeerRow {
-  /** When its card was had last; null when that is not known. */
+  /** When its card was last fetched; null if unknown. */
   readonly reachedAt: number | null
 }
 
-/** What is wrong with an A2A agent elsewhere. */
+/** A problem of a remote A2A agent. */
 export interface PeerTrouble {
   readonly organisation: string
   readonly name: string
   readonly why: string
   readonly reachedAt: number | null
-  /** How many tasks wait for it. */
+  /** Number of tasks that wait for it. */
   readonly tasks: number
 }
 
-/** More than this many tasks that are stuck are not counted. */
+/** Limit up to which stuck tasks are counted. */
 const MOST = 1_000
 
-/** What cannot be reached: its card was not to be had at the last look, or a task could not be sent. */
+/** Unreachable peers: the card was unavailable at the last check, or a task could not be sent. */
 async function conditionOf(store: Store, peers: readonly ActivePeer[]): Promise<PeersCondition> {
   const where = { trouble: { not: null } }
   const columns = ['peerId', 'trouble'] as const
@@ -333,7 +333,7 @@ function troubleOf(
   return why === undefined ? undefined : { organisation, name, why, reachedAt, tasks: own.length }
 }
 
-/** How everything about A2A agents elsewhere is answered over the API. */
+/** API handlers for remote A2A agents. */
 export function externalPeerHandlers(
   peers: Pick<ExternalPeers, 'list' | 'show' | 'add' | 'refresh' | 'remove'>,
 ): Handlers<keyof typeof EXTERNAL_PEER_ROUTES> {

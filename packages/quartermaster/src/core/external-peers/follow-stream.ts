@@ -21,11 +21,11 @@ import {
 import { type ReachedTask, type TaskDeps } from './task.ts'
 import { plainLine } from './wording.ts'
 
-/** What a stream has told: words and nothing more, or the task as far as it came. */
+/** What a stream reported: a message, or the task as far as it got. */
 export type Heard = { readonly message: readonly RemotePart[] } | { readonly task: RemoteTask | undefined }
 
 interface StreamFollower {
-  /** Follows a stream until it is over, the agent wants something, or something here counts more. */
+  /** Follows a stream until it ends, the agent wants something, or a local event takes precedence. */
   hear(
     matter: ReachedTask,
     open: (signal: CancelSignal) => AsyncIterable<RemoteEvent>,
@@ -33,7 +33,7 @@ interface StreamFollower {
   ): Promise<Heard>
 }
 
-/** How it goes is written down once in this time: some tell every word. */
+/** Progress is stored at most once in this time: some agents report every word. */
 const NOTE_MS = 1_000
 
 export function createStreamFollower({ clock, delegations }: Pick<TaskDeps, 'clock' | 'delegations'>): StreamFollower {
@@ -87,14 +87,14 @@ export function createStreamFollower({ clock, delegations }: Pick<TaskDeps, 'clo
 
 const GOES_ON: ReadonlySet<RemoteState> = new Set(['submitted', 'working'])
 
-/** What the task is called there is on record before anything else is done about it. */
+/** The task's remote id is stored before anything else is done about it. */
 async function remember({ held }: ReachedTask, { id, contextId }: RemoteTask): Promise<void> {
   const { row } = held
   if (row.remoteId === id && row.contextId === contextId && row.attempts === 0) return
   await held.save({ remoteId: id, contextId, attempts: 0, trouble: null })
 }
 
-/** Before it is known what a task is called there it cannot be cancelled, so nothing but the end of this process cuts it off. */
+/** Before its remote id is known a task cannot be cancelled, so only the end of this process aborts the request. */
 function onceKnown({ held, signal }: ReachedTask): { readonly until: CancelSignal; leave(): void } {
   const until = createCancellation()
   const give = () => {
@@ -124,19 +124,19 @@ function withEvent(task: RemoteTask | undefined, event: Exclude<RemoteEvent, { m
   return { ...known, artifacts: withArtifact(known.artifacts, event.artifact, event.append) }
 }
 
-/** What an agent elsewhere has said, as the ledger keeps it. */
+/** Words of a remote agent, as the ledger stores them. */
 interface RemoteWords {
   readonly message: string
   readonly parts: MessagePart[]
   readonly attachments: string[]
 }
 
-/** All pieces of what came of a task: its artifacts, then what was said with the end. */
+/** All parts of a result: its artifacts, then the closing message. */
 export function resultParts({ artifacts, status }: RemoteTask): readonly RemotePart[] {
   return [...artifacts.flatMap(({ parts }) => joined(parts)), ...status.said]
 }
 
-/** Agents hand over an artifact in pieces, which are cut anywhere: what was one text is one again. */
+/** Agents send artifacts in chunks cut anywhere, so adjacent texts are joined again. */
 function joined(parts: readonly RemotePart[]): readonly RemotePart[] {
   const whole: RemotePart[] = []
   for (const part of parts) {
@@ -148,7 +148,7 @@ function joined(parts: readonly RemotePart[]): readonly RemotePart[] {
   return whole
 }
 
-/** What an artifact is with one more piece of it. */
+/** An artifact with another chunk. */
 function withArtifact(
   artifacts: readonly RemoteArtifact[],
   next: RemoteArtifact,
@@ -160,14 +160,14 @@ function withArtifact(
   return artifacts.map(one => (one === known ? whole : one))
 }
 
-/** The words alone, for progress reports. */
+/** The text alone, for progress reports. */
 export function textOf(parts: readonly RemotePart[]): string {
   return parts
     .flatMap(part => (part.kind === 'text' && part.text.trim() !== '' ? [toKeepable(part.text)] : []))
     .join('\n\n')
 }
 
-/** Keeps the files, and says where those are that came as addresses. A file that cannot be kept is named and not hidden. */
+/** Stores the files and lists the URLs of linked ones. A file that cannot be stored is named, not hidden. */
 export async function keepWords(
   parts: readonly RemotePart[],
   { attachments, peer, empty }: { attachments: Attachments; peer: WorkspaceRow; empty: string },
@@ -190,11 +190,11 @@ export async function keepWords(
   }
 }
 
-/** As much of it as a message has room for. Of what is said on the way nothing is kept elsewhere, so it says that it was cut. */
+/** Cuts to the size of a message. Progress is stored nowhere else, so the text says that it was cut. */
 export function asMessage(words: RemoteWords): RemoteWords {
   const { message, parts } = words
   if (bytesOf(message) + bytesOf(JSON.stringify(parts)) <= MESSAGE_ROOM) return words
-  // A character has three bytes at most for each unit of its text.
+  // A character has at most three bytes per UTF-16 unit.
   const shown = message.slice(0, Math.floor(MESSAGE_ROOM / 3)).replace(/[\ud800-\udbff]$/, '')
   return { ...words, message: `${shown}\n\n(It said more than fits into a message.)`, parts: [] }
 }
@@ -216,7 +216,7 @@ async function keepFile(
   try {
     return (await attachments.receive({ organisation, workspaceId, by, name, mediaType }, content())).id
   } catch {
-    // Too large, or too many: it is named in the answer, which counts more than the file.
+    // Too large, or too many: the answer names the file rather than failing.
     return undefined
   }
 }
@@ -229,24 +229,24 @@ function nameOf({ name, mediaType }: { readonly name: string; readonly mediaType
   return `${shown === '' ? '(no name)' : `"${shown}"`}${type === '' ? '' : ` (${type})`}`
 }
 
-/** More data than a message has parts for is one list at the end. */
+/** More data than a message has parts for is combined in one list at the end. */
 function dataOf(parts: readonly RemotePart[]): MessagePart[] {
   const all = parts.flatMap(part => (part.kind === 'data' ? [part.data] : []))
   const last = all.length > MOST_PARTS ? [all.slice(MOST_PARTS - 1)] : []
   return [...all.slice(0, last.length > 0 ? MOST_PARTS - 1 : MOST_PARTS), ...last].map(data => ({ kind: 'data', data }))
 }
 
-/** The most that the files of one message have together. They go along in it, a third larger. */
+/** Total size of files in one message. They are sent inline, a third larger. */
 export const MOST_FILE_BYTES = 26_214_400
 
-/** What a workspace here has said. */
+/** A message of a local workspace. */
 interface Said {
   readonly text: string
   readonly parts: readonly MessagePart[] | null
   readonly files: readonly MessageAttachment[]
 }
 
-/** What is sent: the words, and the files with all that is in them. */
+/** The parts to send: the text, and the files with their contents. */
 export async function outgoingParts(
   attachments: Attachments,
   { organisation, id: workspaceId }: WorkspaceRow,

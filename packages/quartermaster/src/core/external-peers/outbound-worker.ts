@@ -9,14 +9,14 @@ import { createTaskAttempt } from './task-attempt.ts'
 import { type HeldTask, holdTask, LeaseLost } from './task-lease.ts'
 import { askerWords } from './wording.ts'
 
-/** Looks after everything that is on its way to agents elsewhere, each by itself: one that does not answer holds up no other. */
+/** Processes every task for remote agents, each independently: an unresponsive agent delays no other. */
 export interface OutboundWorker {
   start(): void
-  /** How many logs it listens to, and how many tasks it looks after. */
+  /** The number of followed logs and of tasks in work. */
   counts(): { readonly watched: number; readonly held: number }
-  /** Looks for what is due now. */
+  /** Looks for due tasks now. */
   look(): Promise<void>
-  /** Releases everything. The next worker goes on where this one was. */
+  /** Releases all leases. The next worker resumes from the stored state. */
   stop(): Promise<void>
 }
 
@@ -27,7 +27,7 @@ export interface OutboundWorkerDeps extends TaskDeps {
   readonly leaseMs: number
 }
 
-/** What another process has left, or has just taken on, is found within this. */
+/** Polling interval for tasks that another process left or accepted. */
 const ROUND_MS = 5_000
 
 interface Running {
@@ -57,7 +57,7 @@ export function createOutboundWorker(deps: OutboundWorkerDeps): OutboundWorker {
     }
   }
 
-  /** Every entry in a peer's log is a reason to look: a new task, an answer, or a cancellation. */
+  /** Every entry in a peer's log wakes the worker: a new task, an answer, or a cancellation. */
   async function watchPeers(): Promise<void> {
     const ids = new Set((await peers.active()).map(({ id }) => id))
     for (const id of ids)
@@ -82,7 +82,7 @@ export function createOutboundWorker(deps: OutboundWorkerDeps): OutboundWorker {
 
   const heldOf = (peerId: string) => [...running.values()].filter(({ held }) => held.row.peerId === peerId)
 
-  /** A stream is not cut off for what concerns others. */
+  /** A stream is not interrupted for entries about other tasks. */
   async function isWanted({ row }: HeldTask): Promise<boolean> {
     const task = await store.get('delegations', row.id)
     return !task || !isOpen(task.state) || (await askerWords(store, task)).length > 0
@@ -108,7 +108,7 @@ export function createOutboundWorker(deps: OutboundWorkerDeps): OutboundWorker {
     } catch (error) {
       if (!(error instanceof LeaseLost) && !held.gone.aborted) failed(error)
     }
-    // The lease of one that cannot be released runs out.
+    // A lease that cannot be released expires.
     await outbox.release(held.row).catch(() => {})
   }
 
@@ -116,7 +116,7 @@ export function createOutboundWorker(deps: OutboundWorkerDeps): OutboundWorker {
     log.warn('looking after the tasks of external peers failed and is tried again', { error: messageOf(error) })
   }
 
-  // One that was just made, or taken out, is not to wait for the next round.
+  // A task created or removed meanwhile does not wait for the next round.
   const off = organisation.events.on('workspace.changed', () => void look().catch(failed))
   const rounds = createRounds({ clock, everyMs: ROUND_MS, work: look, onError: failed })
 

@@ -1,21 +1,21 @@
 import type { CardFacts, PeerBinding } from '../../contracts/index.ts'
 import type { CancelSignal } from '../kernel/index.ts'
 
-/** What lets us in at an agent elsewhere. */
+/** Credentials for a remote agent. */
 export interface Credential {
   readonly header: string
   readonly value: string
 }
 
-/** Where the card of an agent elsewhere is. */
+/** Where the card of a remote agent is. */
 export interface CardPlace {
   readonly cardUrl: string
-  /** Hosts inside this network that its card may name. */
+  /** Private hosts that its card may name. */
   readonly hosts: readonly string[]
   readonly credential?: Credential | undefined
 }
 
-/** What counts of a card, and what it says. */
+/** The relevant parts of a card. */
 export interface SeenCard {
   readonly url: string
   readonly binding: PeerBinding
@@ -24,7 +24,7 @@ export interface SeenCard {
   readonly facts: SaidOfItself
 }
 
-/** The words of an agent elsewhere about itself, as they are. */
+/** What a remote agent says about itself, unchanged. */
 export interface SaidOfItself {
   readonly description?: string | undefined
   readonly version?: string | undefined
@@ -38,7 +38,7 @@ interface SaidSkill {
   readonly tags?: readonly string[] | undefined
 }
 
-/** Those words as they are kept. */
+/** The sanitized, stored form. */
 export type KeptWords = Omit<CardFacts, 'url'>
 
 /** Where tasks are sent. */
@@ -55,14 +55,14 @@ export type RemoteState =
   | 'canceled'
   | 'rejected'
 
-/** A piece of what is said: words, data for programs, a file, or where one is. */
+/** A part of a message: text, data, a file, or a link to one. */
 export type RemotePart =
   | { readonly kind: 'text'; readonly text: string }
   | { readonly kind: 'data'; readonly data: {} | null }
   | { readonly kind: 'file'; readonly bytes: Uint8Array; readonly name: string; readonly mediaType: string }
   | { readonly kind: 'link'; readonly url: string; readonly name: string; readonly mediaType: string }
 
-/** What came of a task, or a part of it. */
+/** A result of a task, or a chunk of it. */
 export interface RemoteArtifact {
   readonly id: string
   readonly parts: readonly RemotePart[]
@@ -70,9 +70,9 @@ export interface RemoteArtifact {
 
 export interface RemoteStatus {
   readonly state: RemoteState
-  /** What it said with it. */
+  /** The message with the status. */
   readonly said: readonly RemotePart[]
-  /** What tells this word from another one with the same text: an id or a time. */
+  /** Distinguishes this status from another with the same text: an id or a time. */
   readonly mark: string
 }
 
@@ -83,30 +83,30 @@ export interface RemoteTask {
   readonly artifacts: readonly RemoteArtifact[]
 }
 
-/** What is answered to a message: a task, or words and nothing more. */
+/** The response to a message: a task, or only a message. */
 export type RemoteAnswer = { readonly task: RemoteTask } | { readonly message: readonly RemotePart[] }
 
-/** What is told of a task while it is done. */
+/** Updates of a running task. */
 export type RemoteEvent =
   | RemoteAnswer
   | { readonly status: RemoteStatus; readonly taskId: string; readonly contextId: string }
   | { readonly artifact: RemoteArtifact; readonly append: boolean; readonly taskId: string; readonly contextId: string }
 
-/** What is sent. The same id is the same message. */
+/** A message to send. The same id is the same message. */
 export interface RemoteMessage {
   readonly messageId: string
   readonly parts: readonly RemotePart[]
   readonly taskId?: string | undefined
   readonly contextId?: string | undefined
-  /** How often the task was passed on, so that a circle over several of us comes to an end. */
+  /** Hops so far, so that circles over several servers end. */
   readonly hops?: number | undefined
 }
 
-/** Speaks to A2A agents elsewhere. Everything that goes wrong there is a `RemoteFailure`. */
+/** Client of remote A2A agents. Every remote failure is a `RemoteFailure`. */
 export interface RemoteAgents {
   card(place: CardPlace, signal: CancelSignal): Promise<SeenCard>
   send(place: RemotePlace, message: RemoteMessage, signal: CancelSignal): Promise<RemoteAnswer>
-  /** The same, and what is told after it. */
+  /** Sends and streams the updates. */
   stream(place: RemotePlace, message: RemoteMessage, signal: CancelSignal): AsyncIterable<RemoteEvent>
   get(place: RemotePlace, taskId: string, signal: CancelSignal): Promise<RemoteTask>
   subscribe(place: RemotePlace, taskId: string, signal: CancelSignal): AsyncIterable<RemoteEvent>
@@ -114,8 +114,8 @@ export interface RemoteAgents {
 }
 
 /**
- * Why an agent elsewhere could not be spoken to. `unreachable`: there is no answer. `broken`: it failed itself. `busy`: it says so.
- * `unfit`: it is no agent of this protocol, or may not be reached. `unauthorized`: it does not let us in. The others are its word
+ * Why a request to a remote agent failed. `unreachable`: no answer. `broken`: it failed itself. `busy`: it says so. `unfit`: it
+ * does not speak this protocol, or may not be reached. `unauthorized`: it rejects our credentials. The others are its own errors
  * about the request.
  */
 export type RemoteTrouble =

@@ -36,12 +36,12 @@ import {
   withoutWords,
 } from './wording.ts'
 
-/** After as many failures of the other side itself it is given up; one that is not there is waited for until the deadline. */
+/** After this many failures of the remote agent itself the task fails; an unreachable agent is retried until the deadline. */
 const MOST_BROKEN = 8
-/** How often a cancellation is sent to an agent that does not answer. */
+/** How often a cancellation is sent to an unresponsive agent. */
 const MOST_CANCELS = 6
 
-/** Takes a task one step further. Each begins with what is on record, so that it does not matter who made the one before. */
+/** Advances a task by one step. Each step starts from the stored state, so any process can make the next. */
 export function createTaskAttempt(deps: TaskDeps): (held: HeldTask, quiet: Quiet) => Promise<Next> {
   const { store, random, log, remote, peers, delegations, messages, attachments } = deps
   const { workspaces } = deps.organisation
@@ -60,7 +60,7 @@ export function createTaskAttempt(deps: TaskDeps): (held: HeldTask, quiet: Quiet
       return await (isOpen(task.state) ? further(matter, quiet) : stop(matter))
     } catch (error) {
       if (error instanceof LeaseLost || held.gone.aborted) throw error
-      // Cut off for something that counts more, or ended by others meanwhile: the next step sees to it.
+      // Interrupted by a local event, or ended by others meanwhile: the next step handles it.
       if (signal.aborted || (isAppError(error) && error.code === 'DELEGATION_ENDED')) return 0
       return troubled({ held, task, peer }, error)
     }
@@ -80,7 +80,7 @@ export function createTaskAttempt(deps: TaskDeps): (held: HeldTask, quiet: Quiet
     return words ? answer(matter, words, quiet) : follow(matter, quiet)
   }
 
-  /** What the asker has said goes to the task there. */
+  /** Sends the asker's message to the remote task. */
   async function answer(matter: ReachedTask, words: ActivityRow, quiet: Quiet): Promise<Next> {
     const { held, peer, task } = matter
     const { remoteId, contextId } = held.row
@@ -115,7 +115,7 @@ export function createTaskAttempt(deps: TaskDeps): (held: HeldTask, quiet: Quiet
     }
   }
 
-  /** Sends a message, and hears what is told after it. */
+  /** Sends a message and processes the response or stream. */
   async function say(
     matter: ReachedTask,
     message: RemoteMessage,
@@ -139,7 +139,7 @@ export function createTaskAttempt(deps: TaskDeps): (held: HeldTask, quiet: Quiet
     const { held, place, signal } = matter
     const id = held.row.remoteId ?? ''
     if (matter.streaming && quiet.isAsked !== true && quiet.isWaiting !== true) {
-      // An agent does not report a finished task any more, but answers when it is asked.
+      // Agents do not stream finished tasks, but answer a query.
       const heard = await unlessUnsupported(hear(matter, until => remote.subscribe(place, id, until)))
       if (heard) return afterStream(matter, heard, { quiet })
     }
@@ -148,7 +148,7 @@ export function createTaskAttempt(deps: TaskDeps): (held: HeldTask, quiet: Quiet
     return known(matter, now, quiet)
   }
 
-  /** What a stream has told is all there is, unless the agent can be asked for the whole. */
+  /** The streamed content is used only if the agent cannot be queried for the whole task. */
   async function afterStream(
     matter: ReachedTask,
     heard: Heard,
@@ -166,7 +166,7 @@ export function createTaskAttempt(deps: TaskDeps): (held: HeldTask, quiet: Quiet
     return known(matter, now, quiet)
   }
 
-  /** The asker has cancelled it. A task that is over there, or cannot be cancelled, is as good as cancelled here. */
+  /** The asker cancelled the task. A remote task that is finished or cannot be cancelled counts as cancelled here. */
   async function stop({ held, task, place }: ReachedTask): Promise<Next> {
     if (task.state !== 'completed' && held.row.remoteId !== null)
       await remote.cancel(place, held.row.remoteId, held.gone).catch(error => {
@@ -175,7 +175,7 @@ export function createTaskAttempt(deps: TaskDeps): (held: HeldTask, quiet: Quiet
     return drop(held)
   }
 
-  /** What is to be done after something went wrong. */
+  /** Handles a failed step. */
   async function troubled(errand: TaskInHand, error: unknown): Promise<Next> {
     const { held, task, peer } = errand
     const attempts = held.row.attempts + 1
@@ -198,7 +198,7 @@ export function createTaskAttempt(deps: TaskDeps): (held: HeldTask, quiet: Quiet
 }
 
 const ABSENT: ReadonlySet<string> = new Set(['unreachable', 'broken', 'busy'])
-/** What is said in a stream that was only listened to is about the task. */
+/** The message reference for a stream that was only subscribed to. */
 const ABOUT_TASK: RemoteMessage = { messageId: 'heard', parts: [], taskId: 'heard' }
 
 async function unlessUnsupported(work: Promise<Heard>): Promise<Heard | undefined> {
@@ -210,22 +210,22 @@ async function unlessUnsupported(work: Promise<Heard>): Promise<Heard | undefine
   }
 }
 
-/** Whether trying again is of no use. */
+/** Whether retrying is pointless. */
 function isLost(trouble: string, attempts: number): boolean {
   return !ABSENT.has(trouble) || (trouble === 'broken' && attempts >= MOST_BROKEN)
 }
 
-/** Why it is given up, for the asker. */
+/** Why the task failed, for the asker. */
 function lostWords(trouble: string, why: string, peer: string): string {
   if (trouble === 'unknownTask') return FORGOTTEN
   return trouble === 'unauthorized' ? notLetIn(peer, why) : why
 }
 
-/** Puts on record here what an agent elsewhere says of its task. */
+/** Stores here what a remote agent reports about its task. */
 interface Reporting {
   /** The task as the remote agent reports it now. */
   known(errand: TaskInHand, now: RemoteTask, quiet: Quiet): Promise<Next>
-  /** Words and no task: all there is, or where they are about a task, words on the way. */
+  /** A message without a task: the result, or progress if it is about a task. */
   spoken(errand: TaskInHand, said: readonly RemotePart[], to: RemoteMessage): Promise<Next>
   end(errand: TaskInHand, said: PeerWords): Promise<Next>
   drop(held: HeldTask): Promise<Next>
@@ -235,7 +235,7 @@ function createReporting({ store, digest, outbox, delegations, attachments }: Ta
   async function known(errand: TaskInHand, now: RemoteTask, quiet: Quiet): Promise<Next> {
     const { task, peer } = errand
     const { state, said, mark } = now.status
-    // One that was answered may not have been read there yet.
+    // An answer that was sent may not have been read there yet.
     quiet.isWaiting = state === 'inputRequired' && mark !== quiet.answered
     if (state === 'completed') {
       const words = await keepWords(resultParts(now), { attachments, peer, empty: SAID_NOTHING })
@@ -258,13 +258,13 @@ function createReporting({ store, digest, outbox, delegations, attachments }: Ta
     return lookAfter(quiet.count)
   }
 
-  /** Ended here, it is cancelled there by the next step, like every cancelled task. */
+  /** Failed here; the next step cancels it there, like every cancelled task. */
   async function giveUp({ task, peer }: TaskInHand, said: string): Promise<Next> {
     await delegations.reply(peer, task.id, { message: needsLogin(peer.workspace, said), outcome: 'failed' })
     return 0
   }
 
-  /** Its question is a message to the asker, who answers it like any other. */
+  /** Its question becomes a message to the asker, who answers it like any other. */
   async function ask({ peer, task }: TaskInHand, status: RemoteStatus, remoteId: string): Promise<void> {
     const words = asMessage(await keepWords(status.said, { attachments, peer, empty: ASKS_FOR_MORE }))
     const idempotencyKey = digest(canonicalJson([remoteId, status.mark, textOf(status.said)]))

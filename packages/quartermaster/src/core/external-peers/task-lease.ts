@@ -2,24 +2,24 @@ import { type OutgoingTaskRow } from '../../contracts/index.ts'
 import { type Cancel, type Cancellation, type CancelSignal, type Clock, createCancellation } from '../kernel/index.ts'
 import { remove, type Store, update, type Write } from '../store/index.ts'
 
-/** A task that this process looks after. */
+/** A task leased by this process. */
 export interface HeldTask {
   readonly row: OutgoingTaskRow
-  /** Changes what is on record. Throws `LeaseLost` when another process has it by now. */
+  /** Changes the stored row. Throws `LeaseLost` if another process has the lease by now. */
   save(set: Change): Promise<void>
-  /** Given when it has to be let go. */
+  /** Aborts when the lease must be released. */
   readonly gone: CancelSignal
-  /** Given when something has happened here that counts for it, or when it has to be let go. A new one for each step. */
+  /** Aborts when a local event concerns the task, or the lease must be released. New for each step. */
   stirred(): CancelSignal
   stir(): void
-  /** Waits, but not longer than until it is stirred. */
+  /** Waits, but not beyond the next such event. */
   rest(ms: number): Promise<void>
-  /** Nothing of it is kept up any more. */
+  /** Stops renewing the lease. */
   end(): void
   letGo(): void
 }
 
-/** Another process looks after it. */
+/** Another process has the lease. */
 export class LeaseLost extends Error {}
 
 interface HeldTaskDeps {
@@ -28,7 +28,7 @@ interface HeldTaskDeps {
   readonly leaseMs: number
 }
 
-/** Keeps a task that was claimed, and says so from time to time. */
+/** Keeps and renews the lease of a claimed task. */
 export function holdTask(claimed: OutgoingTaskRow, { outbox, clock, leaseMs }: HeldTaskDeps): HeldTask {
   let row = claimed
   let isStirred = false
@@ -37,7 +37,7 @@ export function holdTask(claimed: OutgoingTaskRow, { outbox, clock, leaseMs }: H
   let cancelRenewal: Cancel = () => {}
   const going = createCancellation()
   going.signal.addEventListener('abort', () => stirring.cancel('gone'))
-  // One after the other: each names the version that the one before has made.
+  // Serialized: each change guards on the version of the previous one.
   let saving: Promise<void> = Promise.resolve()
 
   function save(set: Change): Promise<void> {
@@ -68,7 +68,7 @@ export function holdTask(claimed: OutgoingTaskRow, { outbox, clock, leaseMs }: H
     gone: going.signal,
     stirred() {
       stirring = createCancellation()
-      // What has happened since the step before is not missed.
+      // Events since the previous step are not missed.
       if (isStirred || going.signal.aborted) stirring.cancel('stirred')
       isStirred = false
       return stirring.signal
@@ -95,17 +95,15 @@ export function holdTask(claimed: OutgoingTaskRow, { outbox, clock, leaseMs }: H
   }
 }
 
-/** What is on its way to agents elsewhere. One process looks after each, for as long as it says so. */
+/** The outbound tasks. One process leases each. */
 export interface Outbox {
-  /** Tasks that are due and not leased, the longest waiting first. */
+  /** Due, unleased tasks, the longest waiting first. */
   due(): Promise<readonly OutgoingTaskRow[]>
-  /** This process looks after it from now on; nothing when another one does. */
+  /** Leases it; `undefined` if another process was faster. */
   claim(row: OutgoingTaskRow): Promise<OutgoingTaskRow | undefined>
-  /** Changes it, and says that it is still looked after; nothing when that is another one's by now. */
+  /** Changes it and renews the lease; `undefined` if the lease was lost. */
   save(row: OutgoingTaskRow, set?: Change): Promise<OutgoingTaskRow | undefined>
-  /** Another process may lease it. */
   release(row: OutgoingTaskRow): Promise<void>
-  /** It is over. */
   drop(row: OutgoingTaskRow, more?: readonly Write[]): Promise<void>
 }
 
@@ -114,10 +112,10 @@ type Change = Partial<Pick<OutgoingTaskRow, 'remoteId' | 'contextId' | 'attempts
 export interface OutboxDeps {
   readonly store: Store
   readonly clock: Clock
-  /** What leases are held under. */
+  /** The owner id of leases. */
   readonly self: string
   readonly leaseMs: number
-  /** Whether no other process works on the store: then the holders of leases are gone. */
+  /** Whether no other process uses the store: then all lease owners are gone. */
   isAlone(): boolean
 }
 
@@ -161,7 +159,7 @@ export function createOutbox({ store, clock, self, leaseMs, isAlone }: OutboxDep
     async drop({ id, version }, more = []) {
       const gone = remove('outgoingtasks', { where: { id, version }, guard: 'outgoing.version' })
       const { committed } = await store.commit([gone, ...more])
-      // A new holder finds for itself that it is over.
+      // A new lease owner finds by itself that it is over.
       if (!committed && more.length > 0) await store.commit(more)
     },
   }

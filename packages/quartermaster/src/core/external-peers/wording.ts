@@ -16,7 +16,7 @@ import { type KeptWords, RemoteFailure, type RemoteState, type SaidOfItself } fr
 
 const MOST_ROWS = 100
 
-/** What the asker has said since about its task, and the agent has not been told: it waits in the inbox of the agent's workspace. */
+/** The asker's messages about its task that the agent has not got yet: they wait in the inbox of the agent's workspace. */
 export async function askerWords(store: Store, task: DelegationRow): Promise<ActivityRow[]> {
   const { id, organisation, toId: workspaceId, conversationId } = task
   const where = { organisation, workspaceId }
@@ -32,7 +32,7 @@ export async function askerWords(store: Store, task: DelegationRow): Promise<Act
   return rows.filter(({ delegationId }) => delegationId === id).toSorted((a, b) => a.sequence - b.sequence)
 }
 
-/** Takes them out of the inbox, so that they are not handed out any more. */
+/** Removes them from the inbox, so that they are not handed out again. */
 export function withoutWords(words: readonly ActivityRow[]): Write[] {
   return words.map(({ organisation, workspaceId, id }) =>
     remove('inbox', { where: { organisation, workspaceId, id }, rows: 'any' }),
@@ -45,7 +45,7 @@ export const FORGOTTEN =
 export const LEFT_ALONE = 'an external peer could not be told that its task was cancelled'
 export const ASKS_FOR_MORE = 'It wants to know more, and does not say what.'
 
-/** Why it came to nothing, in its words where it has any. */
+/** Why the task failed, in the agent's words if any. */
 export function failureWords(state: RemoteState, said: string): string {
   if (said !== '' && state === 'failed') return said
   const did =
@@ -57,13 +57,13 @@ export function failureWords(state: RemoteState, said: string): string {
   return said === '' ? `${did}, and does not say why.` : `${did}: ${said}`
 }
 
-/** A login there cannot be done here while a task waits. */
+/** A login there cannot be completed while a task waits. */
 export function needsLogin(peer: string, said: string): string {
   const words = said === '' ? '' : ` It says: ${said}`
   return `It wants a person to sign in before it goes on, which cannot be done from here.${words} The owner can give "${peer}" a key: \`quartermaster peers remove ${peer}\`, then \`peers add\` with \`--secret\`.`
 }
 
-/** What its owner can do about a peer that does not let us in. */
+/** What the owner can do about a peer that rejects our credentials. */
 export function notLetIn(peer: string, why: string): string {
   return `${why} The owner keeps its key in secrets.json, and gives it to "${peer}" with \`quartermaster peers remove ${peer}\` and \`peers add … --secret NAME\`.`
 }
@@ -72,10 +72,10 @@ export function notTaken(peer: string, why: string): string {
   return `Your last message about the task was not taken by "${peer}": ${why}`
 }
 
-/** As much as an agent that registers may say of itself. */
+/** Limits of what a registering agent may say about itself. */
 const MOST_TEXT = { description: 2_000, version: 64, skills: 100, id: 128, name: 200 } as const
 
-/** What a stranger says of itself, as it is kept: one line each, of bounded length, with nothing that cannot be seen. */
+/** Sanitizes what a remote agent says about itself: single lines of bounded length without invisible characters. */
 export function keptWords({ description, version, skills }: SaidOfItself): KeptWords {
   const about = plainLine(description ?? '', MOST_TEXT.description)
   const number = plainLine(version ?? '', MOST_TEXT.version)
@@ -99,7 +99,7 @@ function tagsIn(tags: readonly string[]): string[] {
   return [...new Set(lines.filter(tag => tag !== ''))].slice(0, MOST_TAGS)
 }
 
-/** One line of foreign words, shortened, without control characters and what reverses the reading order. */
+/** One line of foreign text, shortened, without control and bidirectional characters. */
 export function plainLine(text: string, longest: number): string {
   const line = toKeepable(text.slice(0, 4 * longest))
     .replace(/\s+/g, ' ')
@@ -108,7 +108,6 @@ export function plainLine(text: string, longest: number): string {
   return line.length <= longest ? line : `${line.slice(0, longest - 1).replace(/[\ud800-\udbff]$/, '')}…`
 }
 
-/** As it is shown. */
 export function externalPeerFacts(
   row: ExternalPeerRow,
   workspace: WorkspaceRow,
@@ -139,7 +138,7 @@ export function noSuchSecret(name: string): AppError {
   return new AppError('INPUT_INVALID', message)
 }
 
-/** The error for one that is not there, and just as well for one of another organisation. */
+/** The error for a peer that does not exist or is in another organisation. */
 export function unknownExternalPeer(idOrName: string): AppError {
   return new AppError(
     'NAME_UNKNOWN',

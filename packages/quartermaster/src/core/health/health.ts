@@ -11,47 +11,47 @@ import { type Catalogue, type Dependency, type Generation } from '../catalogue/i
 import { type Clock, didYouMean, type Emitter, type Random } from '../kernel/index.ts'
 import { createProbeRounds, parseAddress, requirementsOf } from './probe.ts'
 import { createRechecker } from './recheck.ts'
-import { createRecords, isThere } from './records.ts'
+import { createRecords, isAvailable } from './records.ts'
 import { afterCallFailure, provedAt } from './state.ts'
 import { createWatcher } from './watcher.ts'
 
-/** What needs dependencies: a tool, a prompt, a resource. */
+/** A tool, prompt or resource that needs dependencies. */
 export interface Needing {
   readonly requires: readonly string[]
 }
 
-/** Whether a tool can be called now. `recovering`: it is listed, and a call waits. */
+/** Whether a tool can be called now. `recovering`: it is listed, and calls wait. */
 export interface Availability {
   readonly active: boolean
   readonly recovering: boolean
 }
 
-/** Knows what works right now. */
+/** The present state of all dependencies. */
 export interface Health {
-  /** Changes whenever what an agent can see may have changed. */
+  /** Changes whenever an agent's view may have changed. */
   version(): number
   availability(item: Needing): Availability
-  /** What a disabled tool lacks, with reasons; what is recovering only when asked for. */
+  /** Missing dependencies with reasons; recovering ones only on request. */
   missing(item: Needing, options?: { withRecovering?: boolean }): MissingDependency[]
   dependency(name: string): DependencyStatus
   dependencies(): DependencyStatus[]
-  /** `name` is a dependency, tool or capability; `tool:x` and the like where that is ambiguous. */
+  /** `name` is a dependency, tool or capability; prefix it (`tool:x`) where it is ambiguous. */
   recheck(name: string, options?: { force?: boolean }): Promise<RecheckAnswer>
-  /** Looks again at what one of them needs. */
+  /** Rechecks the dependencies of an item. */
   recheckFor(item: Needing): Promise<RecheckAnswer>
-  /** Resolves when nothing it needs is recovering any more, or the time or the signal ends it. */
+  /** Resolves when none of its dependencies is recovering any more, or at the time limit or the signal. */
   settled(item: Needing, options: { budgetMs: number; signal: AbortSignal }): Promise<void>
-  /** A real call failed because of this dependency. */
+  /** Reports that a call failed because of this dependency. */
   reportFailure(name: string, reason: string): void
-  /** Begins looking at what is about to come, while the rest of it is still being checked. */
+  /** Starts probing dependencies of definitions that are still being checked. */
   lookAhead(dependencies: ReadonlyMap<string, Dependency>): Promise<void>
-  /** Looks at dependencies that were never looked at, before their tools are offered. */
+  /** Probes new dependencies before their tools are offered. */
   prepare(next: Generation): Promise<void>
-  /** Takes over a generation that was swapped in. */
+  /** Switches to a new generation. */
   adopt(generation: Generation): void
-  /** Looks at everything that has no verdict yet. */
+  /** Probes every dependency without a verdict. */
   probeNew(): Promise<void>
-  /** The watcher: looks in the background, with jitter. */
+  /** Starts the background watcher. */
   watch(): void
   stop(): void
 }
@@ -62,7 +62,7 @@ export interface HealthDeps {
   readonly emitter: Emitter
   readonly settings: Settings
   readonly catalogue: Pick<Catalogue, 'current'>
-  /** What the owner's configuration says about a dependency. */
+  /** The owner's options of a dependency. */
   options(name: string): DependencyOptions
   hasSecret(name: string): boolean
 }
@@ -72,21 +72,21 @@ export function createHealth(deps: HealthDeps): Health {
   const records = createRecords(deps)
   const rounds = createProbeRounds({ ...deps, records })
   const rechecker = createRechecker({ ...deps, records, rounds, dependencies: () => catalogue.current().dependencies })
-  /** What those do who wait when something is different, and what they wait for. */
+  /** Listeners of waiting calls, with what they wait for. */
   const waiting = new Map<() => void, Needing>()
-  const tellWaiting = () => {
-    for (const look of [...waiting.keys()]) look()
+  const notifyWaiting = () => {
+    for (const check of [...waiting.keys()]) check()
   }
   const isAwaited = (name: string) =>
     [...waiting.values()].some(({ requires }) => requires.some(one => records.effective(one).root === name))
   const watcher = createWatcher({ ...deps, records, rounds, isAwaited })
-  records.onChange(tellWaiting)
+  records.onChange(notifyWaiting)
 
-  /** Parents that were looked at before are left alone: a reload must not probe what it did not bring. */
-  async function probeUnseen(dependencies: ReadonlyMap<string, Dependency>): Promise<void> {
-    const isUnseen = (dependency: Dependency) => records.record(dependency).checkedAt === undefined
-    const names = [...dependencies.values()].filter(isUnseen).map(dependency => dependency.name)
-    await rounds.round(names, { dependencies, mayProbe: isUnseen })
+  /** Probes only dependencies without a verdict: a reload must not probe what it did not add. */
+  async function probeUnknown(dependencies: ReadonlyMap<string, Dependency>): Promise<void> {
+    const isUnknown = (dependency: Dependency) => records.record(dependency).checkedAt === undefined
+    const names = [...dependencies.values()].filter(isUnknown).map(dependency => dependency.name)
+    await rounds.round(names, { dependencies, mayProbe: isUnknown })
   }
 
   function find(name: string): Dependency {
@@ -128,7 +128,7 @@ export function createHealth(deps: HealthDeps): Health {
       let recovering = false
       for (const name of requires) {
         const { state } = records.effective(name)
-        if (!isThere(state)) return DISABLED
+        if (!isAvailable(state)) return DISABLED
         recovering ||= state === 'recovering'
       }
       return recovering ? RECOVERING : AVAILABLE
@@ -146,15 +146,15 @@ export function createHealth(deps: HealthDeps): Health {
       if (!isRecovering(item) || signal.aborted) return Promise.resolve()
       return new Promise(resolve => {
         const end = () => {
-          waiting.delete(look)
+          waiting.delete(check)
           cancel()
           signal.removeEventListener('abort', end)
           resolve()
         }
-        const look = () => {
+        const check = () => {
           if (!isRecovering(item)) end()
         }
-        waiting.set(look, item)
+        waiting.set(check, item)
         const cancel = clock.after(budgetMs, end)
         signal.addEventListener('abort', end, { once: true })
       })
@@ -163,15 +163,15 @@ export function createHealth(deps: HealthDeps): Health {
       const dependency = catalogue.current().dependencies.get(name)
       if (dependency) records.update(dependency, record => afterCallFailure(record, reason, clock.now()))
     },
-    lookAhead: probeUnseen,
-    prepare: next => probeUnseen(next.dependencies),
+    lookAhead: probeUnknown,
+    prepare: next => probeUnknown(next.dependencies),
     adopt(generation) {
       records.adopt(generation)
       watcher.adopt(generation.dependencies.values())
-      // A dependency that is no longer defined is not waited for.
-      tellWaiting()
+      // Calls stop waiting for removed dependencies.
+      notifyWaiting()
     },
-    probeNew: () => probeUnseen(catalogue.current().dependencies),
+    probeNew: () => probeUnknown(catalogue.current().dependencies),
     watch: () => watcher.start(),
     stop: () => watcher.stop(),
   }
@@ -181,7 +181,7 @@ const AVAILABLE: Availability = Object.freeze({ active: true, recovering: false 
 const RECOVERING: Availability = Object.freeze({ active: true, recovering: true })
 const DISABLED: Availability = Object.freeze({ active: false, recovering: false })
 
-/** The dependencies whose absence disables something: what is required, and all that this depends on. */
+/** Required dependencies, with all their parents. */
 export function neededDependencies(generation: Generation): ReadonlySet<string> {
   const needed = new Set<string>()
   const add = (name: string) => {
@@ -198,14 +198,14 @@ function needing({ tools, injections, capabilities }: Generation) {
   return [
     ...tools.values(),
     ...injections.flatMap(injection => injection.tools),
-    // Not those of the generation: it has one of several that share an address, and each agent may have another.
+    // Not the generation's resources: it has one per URI, and agents may have another.
     ...bundles.flatMap(({ prompts, resources }) => [...prompts, ...resources]),
   ]
 }
 
 /**
- * The dependency that an error blames, if it is one that the definition needs. A dependency that asks callers to come back
- * later is up: being busy is no reason to recheck it or to take it away.
+ * The dependency that an error blames, if the definition needs it. With a retry time it is only busy, hence up, and neither
+ * rechecked nor disabled.
  */
 export function blamedIn({ code, details }: AppError, { requires }: Pick<Needing, 'requires'>): string | undefined {
   if (code !== 'DEPENDENCY_UNAVAILABLE' || typeof details?.retryAfterMs === 'number') return undefined
@@ -213,12 +213,11 @@ export function blamedIn({ code, details }: AppError, { requires }: Pick<Needing
   return typeof dependency === 'string' && requires.includes(dependency) ? dependency : undefined
 }
 
-/** A state as sentences say it. */
 export function stateInWords(state: DependencyState): string {
   return state === 'optedOut' ? 'switched off' : state
 }
 
-/** Why a tool is disabled, in a sentence for each thing it lacks. */
+/** Why a tool is disabled, one sentence per missing dependency. */
 export function missingInWords(missing: readonly MissingDependency[]): string {
   return missing.map(one => `${one.dependency} is ${stateInWords(one.state)}: ${one.reason}`).join(' ')
 }

@@ -1,7 +1,7 @@
 import { AppError, type DependencyOptions, messageOf, type Settings } from '../../contracts/index.ts'
 import { type Dependency, type Generation, type ProbeFunction, type ProbeVerdict } from '../catalogue/index.ts'
 import { type Clock, didYouMean } from '../kernel/index.ts'
-import { isThere, type ProbeOutcome, type Records } from './records.ts'
+import { isAvailable, type ProbeOutcome, type Records } from './records.ts'
 import { afterProbe } from './state.ts'
 
 interface ProbeOptions {
@@ -17,11 +17,11 @@ interface ProbeOptions {
 async function runProbe({ probe, timeoutMs, clock, ...told }: ProbeOptions): Promise<ProbeOutcome> {
   const started = clock.now()
   const controller = new AbortController()
-  const silent = `It did not answer within ${timeoutMs} ms.`
+  const timedOut = `It did not answer within ${timeoutMs} ms.`
   let cancel = () => {}
   const deadline = new Promise<never>((_, reject) => {
     cancel = clock.after(timeoutMs, () => {
-      const error = new Error(silent)
+      const error = new Error(timedOut)
       reject(error)
       controller.abort(error)
     })
@@ -34,17 +34,17 @@ async function runProbe({ probe, timeoutMs, clock, ...told }: ProbeOptions): Pro
       ? { kind: 'verdict', verdict, ...at() }
       : { kind: 'unknown', reason: 'Its probe gave no verdict.', ...at() }
   } catch (error) {
-    const reason = controller.signal.aborted ? silent : `Its probe failed: ${messageOf(error)}`.slice(0, REASON_LIMIT)
+    const reason = controller.signal.aborted ? timedOut : `Its probe failed: ${messageOf(error)}`.slice(0, REASON_LIMIT)
     return { kind: 'unknown', reason, ...at() }
   } finally {
     cancel()
   }
 }
 
-/** Long reasons end up in every list and every refused call. */
+/** Reasons appear in every list and every refused call. */
 const REASON_LIMIT = 500
 
-/** What a probe said, in order: its author may have left the reason out or put anything there. */
+/** Normalizes a probe's answer: its author may have omitted the reason or returned anything. */
 function toVerdict(answer: unknown): ProbeVerdict | undefined {
   const given = (typeof answer === 'object' && answer !== null ? answer : { up: answer }) as {
     [K in 'up' | 'reason' | 'recovering' | 'pending' | 'final']?: unknown
@@ -61,12 +61,12 @@ function toVerdict(answer: unknown): ProbeVerdict | undefined {
 }
 
 export interface ProbeRounds {
-  /** Probes one dependency now, or joins the probe that is under way: never two at a time. */
+  /** Probes one dependency, or joins its running probe: never two at a time. */
   probe(dependency: Dependency, options?: LookOptions): Promise<void>
   isUnderWay(dependency: Dependency): boolean
   /**
-   * Probes in parallel, parents before children; a child whose parent is not there is left alone.
-   * `mayProbe` can hold single ones back (cool-down). Answers the names that were looked at.
+   * Probes in parallel, parents before children; a child of an unavailable parent is not probed. `mayProbe` can exclude
+   * dependencies (cool-down). Returns the probed names.
    */
   round(names: Iterable<string>, options: RoundOptions): Promise<Set<string>>
 }
@@ -74,7 +74,7 @@ export interface ProbeRounds {
 interface LookOptions {
   /** Whether a call or a person wants to know. */
   readonly isRequested?: boolean
-  /** Whether calls wait for it to come back. */
+  /** Whether calls wait for it. */
   readonly isAwaited?: boolean
 }
 
@@ -116,29 +116,29 @@ export function createProbeRounds({ records, clock, settings, options, hasSecret
     { dependencies, isRequested = false, mayProbe = () => true }: RoundOptions,
   ): Promise<Set<string>> {
     const probed = new Set<string>()
-    const visits = new Map<string, Promise<void>>()
-    const visit = (name: string): Promise<void> => {
-      const known = visits.get(name) ?? visitOnce(name)
-      visits.set(name, known)
+    const started = new Map<string, Promise<void>>()
+    const probeInOrder = (name: string): Promise<void> => {
+      const known = started.get(name) ?? probeOnce(name)
+      started.set(name, known)
       return known
     }
-    const visitOnce = async (name: string): Promise<void> => {
+    const probeOnce = async (name: string): Promise<void> => {
       const dependency = dependencies.get(name)
       if (!dependency || dependency.isUsed?.() === false || records.record(dependency).state === 'optedOut') return
       const parents = dependency.dependsOn.flatMap(parent => dependencies.get(parent) ?? [])
       await Promise.all(
-        parents.filter(parent => records.record(parent).state !== 'up').map(parent => visit(parent.name)),
+        parents.filter(parent => records.record(parent).state !== 'up').map(parent => probeInOrder(parent.name)),
       )
       if (!parents.every(parent => isReachable(parent, dependencies))) return
       if (!mayProbe(dependency)) return
       probed.add(name)
       await probe(dependency, { isRequested })
     }
-    await Promise.all([...names].map(visit))
+    await Promise.all([...names].map(probeInOrder))
     return probed
   }
 
-  /** Itself and all its parents are there. */
+  /** Whether it and all its ancestors are available. */
   function isReachable(
     dependency: Dependency,
     dependencies: ReadonlyMap<string, Dependency>,
@@ -146,7 +146,7 @@ export function createProbeRounds({ records, clock, settings, options, hasSecret
   ): boolean {
     if (seen.has(dependency.name)) return true
     seen.add(dependency.name)
-    if (!isThere(records.record(dependency).state)) return false
+    if (!isAvailable(records.record(dependency).state)) return false
     return dependency.dependsOn.every(name => {
       const parent = dependencies.get(name)
       return parent !== undefined && isReachable(parent, dependencies, seen)
@@ -163,7 +163,7 @@ export interface Address {
   readonly name: string
 }
 
-/** What `weather`, `tool:weather`, `dependency:mail` or `capability:files` means here. */
+/** Resolves `weather`, `tool:weather`, `dependency:mail` or `capability:files`. */
 export function parseAddress(text: string, generation: Generation): Address {
   const indexes = { tool: generation.tools, dependency: generation.dependencies, capability: generation.capabilities }
   const [prefix, rest] = split(text)
@@ -188,7 +188,6 @@ export function parseAddress(text: string, generation: Generation): Address {
   throw new AppError('NAME_UNKNOWN', `No tool, dependency or capability is named "${rest}".${hint}`)
 }
 
-/** The dependencies that the addressed thing needs. */
 export function requirementsOf({ kind, name }: Address, generation: Generation): readonly string[] {
   if (kind === 'dependency') return [name]
   if (kind === 'tool') return generation.tools.get(name)?.requires ?? []
@@ -198,7 +197,7 @@ export function requirementsOf({ kind, name }: Address, generation: Generation):
   return [...new Set(parts.flatMap(part => part.requires))]
 }
 
-/** No tool of an unseen unit says yet what it needs. */
+/** Tools of a unit that is not listed yet are unknown, so these are its own dependencies. */
 function dependenciesOf(own: string, { dependencies }: Generation): string[] {
   return [...dependencies.values()].filter(({ unit }) => unit === own).map(({ name }) => name)
 }

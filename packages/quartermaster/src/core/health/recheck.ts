@@ -2,13 +2,13 @@ import type { MissingDependency, RecheckAnswer, Settings } from '../../contracts
 import type { Dependency } from '../catalogue/index.ts'
 import type { Clock } from '../kernel/index.ts'
 import type { ProbeRounds } from './probe.ts'
-import { isThere, type Records } from './records.ts'
+import { isAvailable, type Records } from './records.ts'
 import { provedAt } from './state.ts'
 
 interface Rechecker {
-  /** Looks again at what is missing of these, and at the parents it hangs on. */
+  /** Probes the missing ones of these again, with their parents. */
   recheck(requires: readonly string[], options?: { force?: boolean }): Promise<RecheckAnswer>
-  /** What is missing of these now, each with its reason; what is recovering only when asked for. */
+  /** The missing ones of these, with reasons; recovering ones only on request. */
   missing(requires: readonly string[], options?: { withRecovering?: boolean }): MissingDependency[]
 }
 
@@ -21,9 +21,9 @@ interface RecheckerDeps {
 }
 
 export function createRechecker({ records, rounds, clock, settings, dependencies }: RecheckerDeps): Rechecker {
-  // Only rechecks count for the cool-down. If the probe at start counted too, the first call after it would never look.
+  // Only rechecks count for the cool-down. If the probe at start counted, the first call after it would never recheck.
   const recheckedAt = new WeakMap<Dependency, number>()
-  // A dependency that was back in between has a new failure, and may be checked again.
+  // A dependency that was up in between has a new failure and may be rechecked immediately.
   records.onChange(dependency => {
     if (records.record(dependency).state === 'up') recheckedAt.delete(dependency)
   })
@@ -36,7 +36,7 @@ export function createRechecker({ records, rounds, clock, settings, dependencies
     return Math.min(last + seconds * 1000, provedAt(record) ?? Number.POSITIVE_INFINITY)
   }
 
-  /** Before it has answered for long enough, a look would come to nothing, however soon it may be. */
+  /** When a recheck can succeed: not before the dependency has answered for long enough. */
   function isWorthRecheckAt(dependency: Dependency): number {
     return provedAt(records.record(dependency)) ?? mayRecheckAt(dependency)
   }
@@ -66,7 +66,7 @@ export function createRechecker({ records, rounds, clock, settings, dependencies
   return {
     missing,
     async recheck(requires, { force = false } = {}) {
-      const gone = requires.filter(name => !isThere(records.effective(name).state))
+      const gone = requires.filter(name => !isAvailable(records.effective(name).state))
       const mayProbe = (one: Dependency) => claim(one, force)
       const probed = await rounds.round(gone, { dependencies: dependencies(), isRequested: true, mayProbe })
       const still = missing(requires)

@@ -3,21 +3,20 @@ import { type Dependency, type Generation, type ProbeVerdict, type Tool } from '
 import { type Clock, type Emitter } from '../kernel/index.ts'
 
 /**
- * The state of every dependency, kept by name and definition hash so that it survives a reload.
- * What follows from it (which tools are active) is derived on reading and therefore never disagrees with it.
+ * The state of every dependency, by name and definition hash so that it survives a reload. Derived facts, such as which tools are
+ * active, are computed on reading and never disagree with it.
  */
 export interface Records {
-  /** Changes whenever a state or a reason does; a cache keyed by it is never stale. */
+  /** Changes with every state or reason; caches may use it as key. */
   version(): number
   record(dependency: Dependency): DependencyRecord
-  /** What the dependency of the current generation is worth, parents considered. */
+  /** State of a dependency of the current generation, with its parents considered. */
   effective(name: string): Effective
   policy(dependency: Dependency): HealthPolicy
   update(dependency: Dependency, change: (record: DependencyRecord) => DependencyRecord): void
-  /** Takes over a new generation; forgets dependencies that no longer exist. */
+  /** Switches to a new generation and forgets removed dependencies. */
   adopt(generation: Generation): void
   childrenOf(name: string): readonly Dependency[]
-  /** Calls back when a state or a reason changed. */
   onChange(listener: (dependency: Dependency, from: DependencyState) => void): () => void
 }
 
@@ -30,8 +29,8 @@ interface RecordsDeps {
 
 export function createRecords({ clock, emitter, settings, options }: RecordsDeps): Records {
   const records = new Map<string, DependencyRecord>()
-  /** The states that were announced. A switch by the owner is a different state at the next look, and news for all listeners. */
-  const told = new Map<string, DependencyState>()
+  /** Last announced states, because switching a dependency on or off in the configuration changes its state without a probe. */
+  const announced = new Map<string, DependencyState>()
   const listeners = new Set<(dependency: Dependency, from: DependencyState) => void>()
   let dependencies: ReadonlyMap<string, Dependency> = new Map()
   let index = indexOf(undefined)
@@ -48,7 +47,7 @@ export function createRecords({ clock, emitter, settings, options }: RecordsDeps
     return fresh
   }
 
-  /** A call that started in an older generation may still need what no longer exists. */
+  /** A call of an older generation may need a dependency that was removed. */
   function recordOf(dependency: Dependency | undefined): DependencyRecord {
     return dependency
       ? record(dependency)
@@ -74,7 +73,7 @@ export function createRecords({ clock, emitter, settings, options }: RecordsDeps
   }
 
   function activeTools(tools: readonly Tool[]): Set<Tool> {
-    return new Set(tools.filter(tool => tool.requires.every(name => isThere(effective(name).state))))
+    return new Set(tools.filter(tool => tool.requires.every(name => isAvailable(effective(name).state))))
   }
 
   function announce(
@@ -86,7 +85,7 @@ export function createRecords({ clock, emitter, settings, options }: RecordsDeps
     const after = record(dependency)
     if (before.state === after.state) return
     const { name } = dependency
-    told.set(keyOf(dependency), after.state)
+    announced.set(keyOf(dependency), after.state)
     emitter.emit('dependency.changed', { name, from: before.state, to: after.state, reason: after.reason })
     const activeNow = activeTools(affected)
     const disabled = affected.filter(tool => activeBefore.has(tool) && !activeNow.has(tool)).map(tool => tool.name)
@@ -95,12 +94,12 @@ export function createRecords({ clock, emitter, settings, options }: RecordsDeps
     if (restored.length > 0) emitter.emit('tools.restored', { tools: restored, dependency: name })
   }
 
-  /** The owner may have switched it on or off since the last look. */
+  /** Announces a dependency that the owner switched on or off. */
   function announceSwitch(dependency: Dependency): void {
     const key = keyOf(dependency)
-    const before = told.get(key)
+    const before = announced.get(key)
     const { state, reason } = record(dependency)
-    told.set(key, state)
+    announced.set(key, state)
     if (before === undefined || before === state) return
     emitter.emit('dependency.changed', { name: dependency.name, from: before, to: state, reason })
   }
@@ -129,7 +128,7 @@ export function createRecords({ clock, emitter, settings, options }: RecordsDeps
       index = indexOf(generation)
       const keys = new Set([...dependencies.values()].map(keyOf))
       for (const key of records.keys()) if (!keys.has(key)) records.delete(key)
-      for (const key of told.keys()) if (!keys.has(key)) told.delete(key)
+      for (const key of announced.keys()) if (!keys.has(key)) announced.delete(key)
       bump()
       for (const dependency of dependencies.values()) announceSwitch(dependency)
     },
@@ -156,14 +155,14 @@ function policyOf(dependency: Dependency, settings: Settings, options: Dependenc
   }
 }
 
-/** Who hangs on whom, looked up once per generation rather than searched on every change. */
+/** Children and tools by dependency, computed once per generation. */
 function indexOf(generation: Generation | undefined) {
   const children = new Map<string, Dependency[]>()
   const tools = new Map<string, Tool[]>()
   for (const dependency of generation?.dependencies.values() ?? []) {
-    for (const parent of dependency.dependsOn) push(children, parent, dependency)
+    for (const parent of dependency.dependsOn) append(children, parent, dependency)
   }
-  for (const tool of generation?.tools.values() ?? []) for (const name of tool.requires) push(tools, name, tool)
+  for (const tool of generation?.tools.values() ?? []) for (const name of tool.requires) append(tools, name, tool)
   const descendants = (name: string, seen = new Set<string>()): Set<string> => {
     if (seen.has(name)) return seen
     seen.add(name)
@@ -178,40 +177,38 @@ function indexOf(generation: Generation | undefined) {
   }
 }
 
-function push<T>(map: Map<string, T[]>, key: string, value: T): void {
+function append<T>(map: Map<string, T[]>, key: string, value: T): void {
   const list = map.get(key)
   if (list) list.push(value)
   else map.set(key, [value])
 }
 
-/** What one dependency did so far. Immutable; every event makes the next. */
+/** History of one dependency. Immutable; every event makes the next record. */
 export interface DependencyRecord {
   readonly state: DependencyState
   readonly reason: string
-  /** Since when it is in this state. */
   readonly since: number
   readonly checkedAt: number | undefined
   readonly durationMs: number | undefined
-  /** Failing, silent and good probes in a row. */
+  /** Consecutive failed, unknown and successful probes. */
   readonly failures: number
   readonly unknowns: number
   readonly successes: number
-  /** When the first of the good ones was. */
+  /** When the first of the consecutive successes was. */
   readonly goodSince: number
-  /** When it recently stopped being up, to tell flapping from a single fall. */
+  /** Times at which it recently stopped being up, to detect flapping. */
   readonly falls: readonly number[]
-  /** How often in a row it stopped being up right after it had come, however long ago that was. */
+  /** Consecutive times it went down right after it had come up, however long ago. */
   readonly youngFalls: number
-  /** The last probe threw or was silent; the next look may come sooner. */
+  /** The last probe threw or timed out, so the next recheck may come sooner. */
   readonly threw: boolean
 }
 
-/** What a probe came to: a verdict, or nothing that could be told. */
+/** Result of a probe: a verdict, or unknown. */
 export type ProbeOutcome =
   | { readonly kind: 'verdict'; readonly verdict: ProbeVerdict; readonly at: number; readonly durationMs: number }
   | { readonly kind: 'unknown'; readonly reason: string; readonly at: number; readonly durationMs: number }
 
-/** The numbers by which a record moves on. */
 export interface HealthPolicy {
   readonly recoveringMs: number
   readonly unknownsUntilDown: number
@@ -242,24 +239,23 @@ function optedOutRecord(now: number): DependencyRecord {
 
 export const OPTED_OUT = 'It is switched off in the configuration (enabled: false).'
 
-/** What a dependency is worth now, its parents considered. */
 interface Effective {
   readonly state: DependencyState
   readonly reason: string
   readonly since: number
-  /** The dependency that is really at fault, itself or one above it, and its own reason. */
+  /** The dependency at fault, itself or an ancestor, and its own reason. */
   readonly root: string
   readonly rootReason: string
 }
 
-/** What is known around one dependency. `effective` is cached by the caller that provides it: diamonds would take exponential time otherwise. */
+/** `effective` must be cached by the caller: diamonds would take exponential time otherwise. */
 interface Surroundings {
   readonly record: DependencyRecord
   readonly parents: readonly string[]
   effective(name: string): Effective
 }
 
-/** A child is worth no more than its parents, whatever it last said itself. */
+/** A child is never better than its parents, whatever its own probe said. */
 function effectiveState(name: string, { record, parents, effective }: Surroundings): Effective {
   const own: Effective = {
     state: record.state,
@@ -272,7 +268,7 @@ function effectiveState(name: string, { record, parents, effective }: Surroundin
   let worst = own
   for (const parent of parents) {
     const above = effective(parent)
-    if (rank(above.state) < rank(worst.state) || (!isThere(above.state) && worst === own)) worst = above
+    if (rank(above.state) < rank(worst.state) || (!isAvailable(above.state) && worst === own)) worst = above
   }
   if (worst === own) return own
   const state = worst.state === 'optedOut' ? 'down' : worst.state
@@ -280,8 +276,8 @@ function effectiveState(name: string, { record, parents, effective }: Surroundin
   return { state, reason: `It needs "${root}": ${rootReason}`, since, root, rootReason }
 }
 
-/** Up and recovering both mean available: a client that has seen a tool vanish will not call it again. */
-export function isThere(state: DependencyState): boolean {
+/** Up and recovering both count as available: a client that has seen a tool vanish will not call it again. */
+export function isAvailable(state: DependencyState): boolean {
   return state === 'up' || state === 'recovering'
 }
 

@@ -11,22 +11,21 @@ import { type Store } from '../store/index.ts'
 import { bytesOf } from './message.ts'
 import { type Look, type WaitDeps, waitUntilFound } from './readers.ts'
 
-/** The logs of the workspaces, to be read. */
+/** Reads the logs of workspaces. */
 export interface ActivityLog {
-  /** The next page. Throws `CURSOR_GONE` for a place that is not in this log, or not any more. */
+  /** The next page. Throws `CURSOR_GONE` for a cursor of another log or a pruned row. */
   read(workspace: LogOwner, query: ActivityQuery): Promise<ActivityPage>
-  /** The place that `sinceSeconds` ago is, or where the cursor leads. Throws `CURSOR_GONE`. */
+  /** The position `sinceSeconds` ago, or of the cursor. Throws `CURSOR_GONE`. */
   place(workspace: LogOwner, query: Pick<ActivityQuery, 'since' | 'sinceSeconds'>): Promise<number>
-  /** One row of this log. */
   get(workspace: LogOwner, id: string): Promise<ActivityRow | undefined>
 }
 
 export type LogOwner = Pick<WorkspaceRow, 'id' | 'organisation'>
 
 export interface ActivityQuery {
-  /** Where the page before ended. */
+  /** The cursor of the previous page. */
   readonly since?: string | undefined
-  /** From this long ago on, when there is no cursor. */
+  /** Without a cursor: start this long ago. */
   readonly sinceSeconds?: number | undefined
   readonly types?: readonly ActivityType[] | undefined
   /** The id of a peer. */
@@ -36,9 +35,9 @@ export interface ActivityQuery {
 
 export interface ActivityPage {
   readonly rows: readonly ActivityRow[]
-  /** Where to go on. */
+  /** The cursor of the next page. */
   readonly cursor: string
-  /** Whether more is there already. */
+  /** Whether more rows exist already. */
   readonly more: boolean
 }
 
@@ -48,17 +47,17 @@ interface ActivityLogDeps {
   readonly settings: Pick<Settings, 'activityDays'>
 }
 
-/** Without a cursor: what happened during a short absence. */
+/** Default start without a cursor: covers a short absence. */
 const USUAL_WINDOW_SECONDS = 600
 const USUAL_ROWS = 100
 const MOST_ROWS = 500
 
 const DAY_MS = 86_400_000
-/** Rows that were written out of the order of their times stand this near to each other. */
+/** Rows written out of time order are at most this far apart. */
 const NEAR = 50
 
 export function createActivityLog({ store, clock, settings }: ActivityLogDeps): ActivityLog {
-  /** The first row from then on. */
+  /** Finds the first row at or after a time. */
   async function firstSince(owner: LogOwner, time: number): Promise<number | undefined> {
     const at = Math.max(0, Math.round(time))
     const where = { organisation: owner.organisation, workspaceId: owner.id, createdAt: { atLeast: at } }
@@ -67,7 +66,7 @@ export function createActivityLog({ store, clock, settings }: ActivityLogDeps): 
     return earliest && lowestBefore(owner, earliest.sequence, at)
   }
 
-  /** Clocks are set back, and those of several processes differ: rows of later times may stand before the earliest one. */
+  /** Clocks are set back, and those of several processes differ: rows of later times may precede the earliest row. */
   async function lowestBefore({ id: workspaceId, organisation }: LogOwner, from: number, at: number): Promise<number> {
     const order = { by: ['sequence'] as const, direction: 'descending' } as const
     const query = {
@@ -90,7 +89,7 @@ export function createActivityLog({ store, clock, settings }: ActivityLogDeps): 
     return (await store.find('activity', { where, order, limit: 1, columns: ['sequence'] }))[0]?.sequence ?? 0
   }
 
-  /** From when on nothing is missing: what is older is forgotten, or about to be. */
+  /** The time from which no row is missing: older rows are pruned or about to be. */
   const keptSince = () => clock.now() - settings.activityDays * DAY_MS
 
   async function checked(owner: LogOwner, since: string): Promise<number> {
@@ -106,7 +105,7 @@ export function createActivityLog({ store, clock, settings }: ActivityLogDeps): 
     throw gone(activityCursor.write({ workspaceId: owner.id, sequence: first === undefined ? last : first - 1 }))
   }
 
-  /** What is not acknowledged stays when all around it is forgotten, so that a row alone proves nothing: its age does. */
+  /** Unacknowledged rows outlive their neighbours, so the existence of a row does not prove its cursor valid; its age does. */
   async function isNextThere({ id: workspaceId, organisation }: LogOwner, sequence: number, last: number) {
     if (sequence === last) return true
     const where = { organisation, workspaceId, sequence: sequence + 1 }
@@ -116,7 +115,7 @@ export function createActivityLog({ store, clock, settings }: ActivityLogDeps): 
 
   async function place(owner: LogOwner, { since, sinceSeconds = USUAL_WINDOW_SECONDS }: ActivityQuery) {
     if (since !== undefined) return checked(owner, since)
-    // Asked first: what comes meanwhile is behind it.
+    // Read first: rows that arrive meanwhile come after this position.
     const last = await newest(owner)
     const first = await firstSince(owner, Math.max(clock.now() - sinceSeconds * 1_000, keptSince()))
     return first === undefined ? last : first - 1
@@ -132,7 +131,7 @@ export function createActivityLog({ store, clock, settings }: ActivityLogDeps): 
       const { id: workspaceId, organisation } = owner
       const limit = Math.min(query.limit ?? USUAL_ROWS, MOST_ROWS)
       const from = await place(owner, query)
-      // A page that leaves rows out ends here and not at its last row: the next need not look at them again.
+      // A filtered page ends here rather than at its last row, so that the next page does not read the skipped rows again.
       const last = await newest(owner)
       const where = {
         organisation,
@@ -159,23 +158,22 @@ function gone(firstCursor: string): AppError {
   })
 }
 
-/** A place in the log of one workspace: behind this row. */
+/** A position in the log of one workspace: after this row. */
 export interface ActivityCursor {
   readonly workspaceId: string
   readonly sequence: number
 }
 
-/** Cursors as text: `17@ws_…`. The workspace is in it, so that one of another log is never taken for a place in this one. */
+/** Cursors are texts such as `17@ws_…`. With the workspace in it, a cursor of another log is never mistaken for one of this log. */
 export const activityCursor = {
   write: ({ workspaceId, sequence }: ActivityCursor): string => `${sequence}@${workspaceId}`,
-  /** Nothing when it is none. */
   read(text: string): ActivityCursor | undefined {
     const [, digits, workspaceId] = /^(0|[1-9]\d{0,14})@([\w-]{1,128})$/.exec(text) ?? []
     return digits === undefined || workspaceId === undefined ? undefined : { sequence: Number(digits), workspaceId }
   },
 }
 
-/** Whose log is meant: a workspace has its own, and everybody else names one. */
+/** The workspace whose log is meant: a workspace reads its own, other callers name one. */
 export async function logOf(
   organisation: Organisation,
   visitor: ApiCaller,
@@ -188,25 +186,22 @@ export async function logOf(
   return visible(organisation, visitor, id)
 }
 
-/** Rows that are not too much for one answer. */
+/** Rows limited to the size of one answer. */
 interface RowsWithin {
   readonly rows: readonly ActivityRow[]
-  /** Whether there are more behind them. */
+  /** Whether more rows follow. */
   readonly more: boolean
 }
 
-/** The next rows behind this one; from the beginning when there is none yet. */
+/** The next rows after this one; from the start if there is none. */
 type ReadRows = (last: ActivityRow | undefined, limit: number) => Promise<readonly ActivityRow[]>
 
-/** As much text as one answer has; the page ends there, and the next goes on behind it. */
+/** Text limit of one answer; the page ends there. */
 const MOST_BYTES = 2 * 1_024 * 1_024
-/** So many rows are read at once. A page of the largest messages would take a gigabyte before the first was counted. */
+/** Rows read per query. A page of the largest messages would load a gigabyte before the first was measured. */
 const STEP = 32
 
-/**
- * Reads as many rows as are wanted and are not too much for one answer, together with those that are in it already. One is
- * always in an answer.
- */
+/** Reads up to the wanted number of rows and up to the size of one answer, including rows already in it. Always returns one. */
 export async function rowsWithin(
   limit: number,
   read: ReadRows,
@@ -225,19 +220,19 @@ export async function rowsWithin(
   }
 }
 
-/** As JSON, where what cannot be seen is six times as large. Parts are in the text as well, and take about as much again. */
+/** Estimates the size as JSON, where invisible characters grow sixfold. Parts are counted with the text, which repeats them. */
 function sizeOf({ text, parts }: ActivityRow): number {
   return bytesOf(JSON.stringify(text)) * (parts.length > 0 ? 2 : 1)
 }
 
-/** So many rows are read ahead of the follower. */
+/** Rows read ahead of the follower. */
 const PAGE = 20
-/** It looks by itself this often even if nothing was heard. */
+/** Polling interval in case no notification arrives. */
 const LOOK_MS = 60_000
 
 /**
- * Every row of a log behind a place, as they come, until the signal is given or everything ends. Nothing is read before it is
- * wanted, so that a reader who is slow costs a page and no more.
+ * Yields every row after a position as it is written, until the signal aborts or everything stops. Reads only on demand, so that a
+ * slow reader costs one page of memory.
  */
 export async function* followLog(
   deps: WaitDeps & { readonly activity: ActivityLog },
@@ -264,11 +259,11 @@ export async function* followLog(
   }
 }
 
-/** What a workspace and one of its peers have said to each other. */
+/** The conversation of a workspace with one peer. */
 export interface History {
-  /** The newest page, or the one before a place; both sides, the oldest first. */
+  /** The newest page, or the page before a position; both directions, oldest first. */
   read(workspace: Pick<WorkspaceRow, 'id' | 'organisation'>, query: HistoryQuery): Promise<HistoryPage>
-  /** What was said last about a task, by this log; the oldest first. */
+  /** The last messages about a task in this log, oldest first. */
   ofTask(workspace: Pick<WorkspaceRow, 'id' | 'organisation'>, query: TaskQuery): Promise<readonly ActivityRow[]>
 }
 
@@ -287,15 +282,15 @@ interface HistoryQuery {
 
 export interface HistoryPage {
   readonly rows: readonly ActivityRow[]
-  /** What leads to the page before this one; absent when there is none. */
+  /** The cursor of the previous page; absent on the first. */
   readonly before?: string
 }
 
-/** As many rows of one moment are added to a page rather than left to the next. */
+/** Rows of the same millisecond that are added to a page rather than left to the next. */
 const MOST_TIED = 500
 
 export function createHistory({ store }: { readonly store: Store }): History {
-  /** What is older than a place. */
+  /** Rows older than a position. */
   const olderIn =
     (where: Where, from: Place | undefined): ReadRows =>
     (last, limit) => {
@@ -310,7 +305,7 @@ export function createHistory({ store }: { readonly store: Store }): History {
       const page = await rowsWithin(limit, olderIn(where, after))
       const last = page.rows.at(-1)
       if (!last || !page.more) return { rows: page.rows.toReversed() }
-      // A reader that goes on with the time of the oldest row must not miss others of the same moment.
+      // A reader that continues with the time of the oldest row must not miss other rows of that millisecond.
       const moment = { ...where, createdAt: last.createdAt }
       const tied = await rowsWithin(MOST_TIED, olderIn(moment, placeBehind(last)), page.rows)
       const rows = [...page.rows, ...tied.rows]
@@ -344,17 +339,17 @@ interface Where {
   readonly createdAt?: number
 }
 
-/** `2026-11-16T09:30:00.000Z#17`: a time that also says behind which of its rows. */
+/** A position such as `2026-11-16T09:30:00.000Z#17`: a time and the row within it. */
 function placeOf({ createdAt, sequence }: ActivityRow): string {
   return `${new Date(createdAt).toISOString()}#${sequence}`
 }
 
-/** Rows count from 1, so that a time alone leads before all rows of its moment. */
+/** Rows count from 1, so a time alone precedes all rows of its millisecond. */
 function placeIn(text: string): Place {
   const [, time = '', sequence = '0'] = /^([^#]{10,40})(?:#(\d{1,15}))?$/.exec(text) ?? []
   const [isTime, fraction = ''] = TIME.exec(time) ?? []
   const at = isTime === undefined ? Number.NaN : Date.parse(time)
-  // Rows are dated by the millisecond: what lies within one is behind all of it, and `parse` leaves it out.
+  // Rows have millisecond precision and `parse` drops finer digits, so a finer time is after all rows of its millisecond.
   const within = /[1-9]/.test(fraction.slice(3)) ? 1 : 0
   if (!Number.isNaN(at)) return [Math.max(0, at + within), Number(sequence)]
   const message = '"before_ts" must be a time such as 2026-11-16T09:30:00Z, or the "before_ts" of the last answer.'

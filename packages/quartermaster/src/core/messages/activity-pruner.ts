@@ -2,13 +2,13 @@ import { messageOf, type Settings } from '../../contracts/index.ts'
 import { type Clock, createRounds, type Log, type Rounds } from '../kernel/index.ts'
 import { mustNotExist, remove, type Store, type Write } from '../store/index.ts'
 
-/** Forgets what has been in the logs long enough. */
+/** Deletes rows of logs that have been kept long enough. */
 export interface ActivityPruner {
-  /** Begins now, and again every hour. */
+  /** Prunes now and every hour. */
   start(): void
-  /** Resolves when the batch it is at is done. */
+  /** Resolves when the present batch is done. */
   stop(): Promise<void>
-  /** Once; answers how many rows went. */
+  /** Prunes once and returns the number of deleted rows. */
   prune(): Promise<number>
 }
 
@@ -17,15 +17,15 @@ interface ActivityPrunerDeps {
   readonly clock: Clock
   readonly log: Log
   readonly settings: Pick<Settings, 'activityDays'>
-  /** Whether it is this process's to do; always when absent. */
+  /** Whether this process prunes; always by default. */
   readonly isOurs?: (() => boolean) | undefined
-  /** What else goes with rows of the logs, in the same commit. */
+  /** Other writes that delete what belongs to the rows, in the same commit. */
   withThem?(activityIds: readonly string[]): Promise<readonly Write[]>
 }
 
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
-/** Small enough that a message's commit behind it does not feel it. */
+/** Small enough not to delay the commit of a message behind it. */
 const BATCH = 500
 
 export function createActivityPruner(deps: ActivityPrunerDeps): ActivityPruner {
@@ -39,7 +39,7 @@ export function createActivityPruner(deps: ActivityPrunerDeps): ActivityPruner {
   })
 
   async function prune(): Promise<number> {
-    // Cursors end where the days do. What goes is older by an hour, so that clocks that differ leave no hole behind a cursor.
+    // Cursors expire at the limit and rows an hour later, so that differing clocks leave no gap after a valid cursor.
     const createdAt = { below: Math.round(clock.now() - settings.activityDays * DAY_MS - HOUR_MS) }
     const query = { where: { createdAt }, order: { by: ['createdAt', 'id'] as const }, limit: BATCH }
     const columns = ['id', 'createdAt', 'workspaceId', 'delegationId'] as const
@@ -55,7 +55,7 @@ export function createActivityPruner(deps: ActivityPrunerDeps): ActivityPruner {
     }
   }
 
-  /** Numbers come again once the highest is gone, and what waits or is to be answered must be there for it. All of these stay. */
+  /** Rows to keep: the newest, because sequence numbers would be reused, and those that wait in an inbox or for an answer. */
   async function forget(rows: readonly Old[]): Promise<number> {
     const all = rows.map(({ id }) => id)
     const waiting = await store.find('inbox', { where: { id: { in: all } }, columns: ['id'], limit: BATCH })
@@ -70,7 +70,7 @@ export function createActivityPruner(deps: ActivityPrunerDeps): ActivityPruner {
     return outcome.committed ? (outcome.rows[1] ?? 0) : 0
   }
 
-  /** A task may be open for longer than the days of a log, and is answered by its message. One that is over never opens again. */
+  /** A task may stay open longer than a log is kept, and is answered through its message. Closed tasks never reopen. */
   async function ofOpenTasks(rows: readonly Old[]): Promise<readonly string[]> {
     const tasks = [...new Set(rows.flatMap(({ delegationId }) => (delegationId === null ? [] : [delegationId])))]
     if (tasks.length === 0) return []

@@ -23,7 +23,7 @@ export interface MessageHandlersDeps {
 
 const USUAL_MESSAGES = 10
 
-/** How everything about messages is answered. */
+/** API handlers for messages. */
 export function messageHandlers({
   messages,
   organisation,
@@ -43,7 +43,7 @@ export function messageHandlers({
       { origin, gone },
     ) {
       const after = cursor === undefined ? undefined : Number(cursor)
-      // Listened to by those alone who wait.
+      // Created lazily: only callers that wait subscribe.
       const signal = waitSeconds > 0 ? gone : undefined
       const request = { workspace, reader: readerOf(tokenId), limit, after, waitMs: waitSeconds * 1_000, signal }
       const { rows, next, held } = await organisation.presence.during(workspace, () => inbox.take(request))
@@ -70,7 +70,7 @@ export function messageHandlers({
     async followEvents(visitor, { query: { workspaceId, since, sinceSeconds } }, { lastEventId }) {
       refuseBoth({ since, sinceSeconds })
       const owner = await logOf(organisation, visitor, workspaceId)
-      // Asked before anything is answered, so that a place that is gone is told as such.
+      // Checked before the stream starts, so that a gone cursor is answered as an error.
       const from = await activity.place(owner, { since: lastEventId ?? since, sinceSeconds: sinceSeconds ?? NOW })
       const begin = activityCursor.write({ workspaceId: owner.id, sequence: from })
       return signal => eventsOf(begin, messages.follow(owner, { from, signal }))
@@ -78,17 +78,17 @@ export function messageHandlers({
   }
 }
 
-/** Each says where to begin, and neither goes before the other. */
+/** Cursor and `sinceSeconds` each set the start, so only one may be given. */
 function refuseBoth({ since, sinceSeconds }: { since?: string | undefined; sinceSeconds?: number | undefined }): void {
   if (since === undefined || sinceSeconds === undefined) return
   throw new AppError('INPUT_INVALID', '"since" and "sinceSeconds" both say where to begin. Give one of them.')
 }
 
-/** A follower without a cursor gets what comes from now on. */
+/** A follower without a cursor gets new rows only. */
 const NOW = 0
 
 async function* eventsOf(begin: string, rows: AsyncIterable<ActivityRow>): AsyncGenerator<ApiEvent<Activity>> {
-  // A follower that is cut off before the first event goes on from here, and not from when it reconnects.
+  // A follower that is disconnected before its first event resumes here, not at the time it reconnects.
   yield { id: begin }
   for await (const row of rows) {
     const data = activityFacts(row)
@@ -143,13 +143,13 @@ function waitingMessage(row: ActivityRow, origin: string): WaitingMessage {
 
 const USUAL_CHAT = 50
 
-/** How the chat of a workspace is answered. */
+/** API handlers for the chat of a workspace. */
 export function chatHandlers({ messages, organisation }: MessageHandlersDeps): Handlers<keyof typeof CHAT_ROUTES> {
   const { activity, chat } = messages
   return {
     async readChat(visitor, { params, query: { limit = USUAL_CHAT, cursor } }) {
       const owner = await logOf(organisation, visitor, params.id)
-      // Read first: followers that start here also get what comes while the page is read.
+      // The position is read first: followers that start there also get rows written while the page is read.
       const sequence = await activity.place(owner, { sinceSeconds: 0 })
       const before = cursor === undefined ? undefined : Number(cursor)
       const page = await chat.read(owner, { limit, before })

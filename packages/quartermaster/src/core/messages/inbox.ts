@@ -22,25 +22,25 @@ import {
   waitUntilFound,
 } from './readers.ts'
 
-/** Messages that are not acknowledged. None is lost when the client that took it goes away. */
+/** Unacknowledged messages. None is lost when the client that took it disconnects. */
 export interface Inbox {
   /**
-   * The next messages for this reader, who has them for the time of a lease: no other gets anything of these conversations
-   * meanwhile, and the same one gets them again. Waits for the first when it may and there are none.
+   * Leases the next messages to this reader: until the lease ends no other reader gets anything of these conversations, and the
+   * same reader gets them again. Optionally waits for the first message.
    */
   take(request: TakeRequest): Promise<Taken>
-  /** Acknowledges a message. Whether it was there. */
+  /** Acknowledges a message; returns whether it was in the inbox. */
   pop(workspace: Owner, activityId: string): Promise<boolean>
-  /** What acknowledges it, to be committed with its answer. */
+  /** The writes that acknowledge a message, to commit together with its answer. */
   popWrites(workspace: Owner, activityId: string): readonly Write[]
-  /** What other readers have in hand now. */
+  /** What other readers hold now. */
   heldFrom(workspace: Owner, reader: Reader): Promise<Held | undefined>
-  /** This reader has gone and comes back no more: what it had is there for the others at once. */
+  /** Releases what a reader holds that disconnected permanently. */
   leave(reader: Reader): Promise<void>
-  /** Releases what readers have in hand that ended with their process, so that it is free before its lease is over. */
+  /** Releases what readers hold whose process has ended, before their leases expire. */
   releaseOrphans(running: () => Promise<ReadonlySet<string>>): Promise<void>
   count(workspace: Owner): Promise<number>
-  /** Whether it takes no more. */
+  /** Whether it takes no more messages. */
   isFull(workspace: Owner): Promise<boolean>
 }
 
@@ -48,26 +48,26 @@ export interface TakeRequest {
   readonly workspace: Owner
   readonly reader: Reader
   readonly limit: number
-  /** Behind this one: where the page before ended. */
+  /** After this message: the cursor of the previous page. */
   readonly after?: number | undefined
   readonly waitMs?: number | undefined
   readonly signal?: CancelSignal | undefined
-  /** Told now and then while it waits. */
+  /** Called now and then while it waits. */
   readonly onWaiting?: (() => void) | undefined
 }
 
 interface Taken {
   readonly rows: readonly ActivityRow[]
-  /** Where the next page begins, when there is one. */
+  /** The cursor of the next page, if any. */
   readonly next: number | undefined
-  /** What is there beside it, and in the hands of others. */
+  /** What other readers hold beside it. */
   readonly held: Held | undefined
 }
 
-/** Messages that other readers have in hand. Nothing of their conversations is handed out meanwhile. */
+/** Messages leased to other readers; nothing of their conversations is handed out meanwhile. */
 export interface Held {
   readonly messages: number
-  /** When the first of them is free again, unless its reader asks again or leaves. */
+  /** When the first of them is free, unless its reader renews or disconnects. */
   readonly until: number
 }
 
@@ -78,14 +78,14 @@ interface InboxDeps extends WaitDeps {
   readonly clock: Clock
   readonly watchers: Watchers
   readonly settings: Pick<Settings, 'inboxLeaseSeconds'>
-  /** The id of this process: leases of sessions are held under it, and end with it. */
+  /** The id of this process: leases of sessions include it and end with it. */
   readonly process: string
   readonly tasks?: (() => CarriedTasks | undefined) | undefined
 }
 
 const PAGE = 500
 const firstPage = (limit: number) => Math.min(limit + 1, PAGE)
-/** Each failed try means that another reader has got something, so that many in a row are a flood of readers. */
+/** A failed try means that another reader got a message, so many in a row mean a flood of readers. */
 const TRIES = 20
 
 export function createInbox(deps: InboxDeps): Inbox {
@@ -94,15 +94,15 @@ export function createInbox(deps: InboxDeps): Inbox {
   const leaseMs = settings.inboxLeaseSeconds * 1_000
   const atWork = createReaders({ clock, leaseMs })
   /**
-   * A lease that ends later was given by a clock that was put back since, and would keep a message from everybody for as long as
-   * it was put back. The clocks of two nodes are never a whole lease apart.
+   * A lease that ends later was given by a clock that was set back since, and would block a message for that long. The clocks of
+   * two nodes never differ by a whole lease.
    */
   const latestEnd = (now: number) => now + 2 * leaseMs
 
-  /** The conversations that others have now, who these are, what they hold, and when the first of it is free again. */
+  /** Conversations that other readers hold, and when the first is free again. */
   async function heldByOthers({ id: workspaceId, organisation }: Owner, reader: Reader, now: number) {
     const where = { organisation, workspaceId, leaseUntil: { above: now }, leaseOwner: { not: reader } }
-    // By the time that they end, as the index has it: an inbox may be full of messages that were never taken.
+    // Ordered by lease end, using the index: an inbox may be full of messages that were never taken.
     const order = { by: ['leaseUntil', 'sequence'] as const }
     const conversations = new Set<string>()
     const readers = new Set<Reader>()
@@ -129,14 +129,14 @@ export function createInbox(deps: InboxDeps): Inbox {
     return store.find('inbox', { where: { organisation, workspaceId }, order, after: [after], limit })
   }
 
-  /** One more than wanted, so that it is known whether there are more. Begins with a page that was read already. */
+  /** Reads one more row than wanted, to know whether there are more. Starts with a page already read. */
   async function candidates(
     { workspace, limit }: TakeRequest,
     first: readonly InboxRow[],
     held: ReadonlySet<string>,
   ): Promise<readonly InboxRow[]> {
     const found: InboxRow[] = []
-    // Few are wanted and most inboxes hold little that others have; where one does, more is looked through at a time.
+    // Few rows are wanted and most inboxes hold little that others leased; where one does, larger pages are read.
     for (let rows = first, page = firstPage(limit); ; page = PAGE) {
       found.push(...rows.filter(({ conversationId }) => !held.has(conversationId)))
       const last = rows.at(-1)
@@ -145,10 +145,10 @@ export function createInbox(deps: InboxDeps): Inbox {
     }
   }
 
-  /** Whether this reader has them all from now on. */
+  /** Leases messages to a reader; whether all of them succeeded. */
   async function lease(rows: readonly InboxRow[], reader: Reader, now: number): Promise<boolean> {
     const [first] = rows
-    // A reader that looks twice in a moment need not renew the lease twice.
+    // A reader that asks twice in a moment need not renew its lease.
     const isOurs = ({ leaseOwner, leaseUntil }: InboxRow) =>
       leaseOwner === reader && (leaseUntil ?? 0) > now + leaseMs / 2 && (leaseUntil ?? 0) <= latestEnd(now)
     if (!first || rows.every(isOurs)) return true
@@ -172,7 +172,7 @@ export function createInbox(deps: InboxDeps): Inbox {
     return committed
   }
 
-  /** The content of a log never changes, so that it may be read before these are leased. */
+  /** The content of a log never changes, so it may be read before the messages are leased. */
   function contentOf(chosen: readonly InboxRow[], limit: number) {
     return rowsWithin(limit, (last, wanted) => {
       const behind = chosen.filter(({ sequence }) => sequence > (last?.sequence ?? 0))
@@ -184,14 +184,14 @@ export function createInbox(deps: InboxDeps): Inbox {
     const { workspace, reader, limit } = request
     for (let tries = 0; tries < TRIES; tries++) {
       const now = Math.round(clock.now())
-      // Asked for together, as each answer takes its time to come; so are the lease and what is in the messages below.
+      // Queried in parallel to save round trips; so are the leases and messages below.
       const [{ conversations, readers, freeAt, held }, first] = await Promise.all([
         heldByOthers(workspace, reader, now),
         pageBehind(workspace, request.after ?? 0, firstPage(limit)),
       ])
       const rows = await candidates(request, first, conversations)
       const chosen = rows.slice(0, limit)
-      // Behind a place there may be nothing while there is something for others before it.
+      // After the cursor there may be nothing while others can get messages before it.
       const others = request.after === undefined ? readers : 'everybody'
       if (chosen.length === 0) return { others, again: freeAt, held }
       atWork.takes(reader, workspace.id)
@@ -225,14 +225,14 @@ export function createInbox(deps: InboxDeps): Inbox {
     const { workspace, reader, signal, onWaiting } = request
     const inTurn = looks.inTurn({ workspaceId: workspace.id, reader }, () => look(request))
     const taken = await waitUntilFound(deps, { workspaceId: workspace.id, waitMs, signal, onWaiting }, inTurn)
-    // That no message came in the time that was given would not be true.
+    // "No message within the time" would be untrue here.
     if (!taken && !signal?.aborted && watchers.isStopped())
       throw new AppError('STOPPING', 'Quartermaster is stopping. Wait again in a moment.')
     return taken ?? { ...NONE, held: signal?.aborted ? undefined : await heldFrom(workspace, reader) }
   }
 
   async function giveBack(workspaceId: string, leaseOwner: Reader): Promise<void> {
-    // Messages that were never taken are not looked through.
+    // Messages that were never taken are skipped.
     const where = { workspaceId, leaseOwner, leaseUntil: { above: 0 } }
     await store.commit([update('inbox', { where, set: { leaseOwner: null, leaseUntil: null }, rows: 'any' })])
     watchers.tell([workspaceId])
@@ -242,7 +242,7 @@ export function createInbox(deps: InboxDeps): Inbox {
     const query = { where: { leaseUntil: { above: 0 } }, order: { by: ['id'] as const }, limit: PAGE }
     for (let after: readonly string[] | undefined; ; ) {
       const rows = await store.find('inbox', after ? { ...query, after } : query)
-      // Asked after the rows were read: a process that joins in between leases nothing of them.
+      // Queried after the rows were read: a process that starts meanwhile leases none of them.
       const alive = rows.length > 0 ? await running() : new Set<string>()
       const orphaned = rows.filter(({ leaseOwner }) => leaseOwner !== null && isLeaseOrphaned(leaseOwner, alive))
       const leases = new Map(orphaned.map(row => [`${row.workspaceId} ${row.leaseOwner}`, row]))
@@ -283,39 +283,37 @@ const NONE = { rows: [], next: undefined }
 
 type Seen = Glance<Taken> & { readonly held?: Held | undefined }
 
-/** The messages themselves, in their order. */
 async function whole(store: Store, rows: readonly InboxRow[]): Promise<readonly ActivityRow[]> {
   if (rows.length === 0) return []
   const found = await store.find('activity', { where: { id: { in: rows.map(({ id }) => id) } }, limit: rows.length })
   return found.toSorted((a, b) => a.sequence - b.sequence)
 }
 
-/** The keeper of the tasks that messages carry. */
+/** The owner of tasks that messages carry. */
 export interface CarriedTasks {
   /** A reader was handed these messages. */
   taken(rows: readonly ActivityRow[]): Promise<void>
-  /** The id of the task of this workspace that a message carries, while it is open. */
+  /** The id of this workspace's open task that a message carries. */
   openIn(owner: WorkspaceRow, activityId: string): Promise<string | undefined>
-  /** Whether this is a task that this workspace has to do, and that is not over. */
+  /** Whether this is an open task of this workspace. */
   isOpen(peer: WorkspaceRow, taskId: string): Promise<boolean>
-  /** Answers a message that carries a task of this workspace; nothing when it is an ordinary one. */
+  /** Answers a message that carries a task of this workspace; `undefined` for an ordinary message. */
   reply(from: WorkspaceRow, activityId: string, post: Post): Promise<Sent | undefined>
-  /** What becomes of an open task with a word of its asker; nothing when it is not this workspace's, or over. */
+  /** The change of an open task when its asker writes; `undefined` if the task is not open or not this workspace's. */
   spoken(asker: WorkspaceRow, taskId: string): Promise<TaskChange | undefined>
 }
 
-/** A change of a task, to be committed with what brings it about. */
+/** A change of a task, to commit with its cause. */
 export interface TaskChange {
-  /** Its guard is `TASK_GUARD`. */
   readonly write: Write
-  /** It is on record. */
+  /** Called after the commit. */
   tell(): void
 }
 
-/** What fails when a task has changed meanwhile. */
+/** The guard that fails when a task changed meanwhile. */
 export const TASK_GUARD = 'delegation.version'
 
-/** For a change that always came too late. */
+/** The error for a change that lost against others every time. */
 export function taskBusy(id: string): AppError {
   return new AppError('STORE_BUSY', `The task "${id}" changes all the time. Try again in a moment.`)
 }

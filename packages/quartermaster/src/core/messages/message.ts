@@ -18,44 +18,44 @@ import { insertCopying, insertNext, mustExist, mustNotExist, remove, type Write 
 export interface Post extends Omit<Body, 'attachments' | 'summary'> {
   /** Ids of attachments. */
   readonly attachments?: readonly string[] | undefined
-  /** The attachments as the sender named them, where that was not by id: a repeat is known by these. */
+  /** The attachments as the sender named them, if not by id: a repeat is recognised by these. */
   readonly named?: readonly string[] | undefined
   readonly conversationId?: string | undefined
   /** A row of the sender's log that it answers. */
   readonly inReplyTo?: string | undefined
-  /** Of an answer to a task: whether it is done. */
+  /** For the answer to a task: whether the task is done. */
   readonly outcome?: DelegationOutcome | undefined
   /** The same key with the same content is the same message. */
   readonly idempotencyKey?: string | undefined
-  /** The sender's own name for it. */
+  /** The sender's own id of it. */
   readonly senderMessageId?: string | undefined
 }
 
-/** A message that is on record. */
+/** A stored message. */
 export interface Sent {
-  /** In the log of the sender; in that of the recipient workspace where a person sent it. */
+  /** The id in the log of the sender, or of the recipient if a person sent it. */
   readonly activityId: string
   readonly messageId: string
   readonly conversationId: string
   readonly createdAt: number
-  /** Whether it was there before under the same key. */
+  /** Whether it existed already under the same key. */
   readonly isRepeat: boolean
 }
 
-/** A message on its way. */
+/** A message being sent. */
 export interface OutgoingMessage {
   readonly organisation: string
   readonly from: Party
   readonly to: Party
   readonly kind: NewMessage['kind']
   readonly sent: Post
-  /** A new one when absent. */
+  /** A new conversation by default. */
   readonly conversationId?: string | undefined
   readonly answers?: ActivityRow | undefined
   readonly more?: readonly Write[]
 }
 
-/** What has changed while a letter was on its way, so that it was not written. */
+/** What changed while a message was being sent, so that it was not written. */
 export type Missed = { readonly missed: 'place' } | { readonly missed: 'task'; readonly taskId: string }
 
 export interface Key {
@@ -63,12 +63,12 @@ export interface Key {
   readonly bodyDigest: string
 }
 
-/** Persons have no log of their own, so that their keys count for each workspace by itself. */
+/** Persons have no log of their own, so their idempotency keys are per recipient workspace. */
 export function personal(from: Party, to: Party): readonly string[] {
   return from.kind === 'person' ? [to.workspace?.organisation ?? '', to.id] : []
 }
 
-/** Both are still where they were when it was decided that one may write to the other. */
+/** Guards that both workspaces are still where they were when the access was decided. */
 export function guardsOf({ from, to, sent }: OutgoingMessage): Write[] {
   const sides = [from.workspace, to.workspace].flatMap(row => (row ? [row] : []))
   const places = sides.map(({ id, parentId, status }) =>
@@ -76,7 +76,7 @@ export function guardsOf({ from, to, sent }: OutgoingMessage): Write[] {
   )
   const { workspace: recipient } = to
   if (sent.conversationId === undefined || !recipient) return places
-  // A conversation groups messages, so a sender may not write into one that others have there.
+  // A conversation groups messages, so a sender may not write into one of others.
   const others = { workspaceId: recipient.id, conversationId: sent.conversationId, peerId: { not: from.id } }
   return [...places, mustNotExist('activity', others, 'conversation.own')]
 }
@@ -98,7 +98,7 @@ export function refuseLarge({ text = '', parts = [] }: Pick<Body, 'text' | 'part
   throw new AppError('LIMIT_EXCEEDED', message, { details: { limit: MESSAGE_BYTES } })
 }
 
-/** The error for words to an A2A agent elsewhere that are about no task that it has. */
+/** The error for a message to a remote A2A agent that is about none of its tasks. */
 export function outside(name: string, taskId: string | null): AppError {
   const why = taskId === null ? 'it is given tasks, and hears nothing else' : `the task "${taskId}" is over there`
   return new AppError('REQUEST_REFUSED', `"${name}" is an A2A agent elsewhere: ${why}. Delegate what it is to do.`)
@@ -116,11 +116,11 @@ interface Content {
   readonly text?: string | undefined
   readonly parts?: readonly MessagePart[] | undefined
   readonly attachments?: readonly MessageAttachment[] | undefined
-  /** What it is about, where it says nothing itself. */
+  /** Its subject, if it has no text. */
   readonly summary?: string | undefined
 }
 
-/** The text of a message, for readers of text alone: all its words, then its data as JSON, else what it is about. Never empty. */
+/** The text of a message for text-only readers: all its texts, then its data as JSON, else its subject. Never empty. */
 export function messageText({ text = '', parts = [], attachments = [], summary = '' }: Content): string {
   const words = parts.flatMap(part => (part.kind === 'text' ? [part.text] : []))
   const data = parts.flatMap(part => (part.kind === 'data' ? [JSON.stringify(part.data)] : []))
@@ -131,7 +131,7 @@ export function messageText({ text = '', parts = [], attachments = [], summary =
   return '(no text)'
 }
 
-/** A message as parts, in the order in which it came, by what a log has of it: its text has all parts in it, and may have more. */
+/** A message as parts in their original order, from the stored row: its text contains all text parts and may contain more. */
 export function wholeParts({
   text,
   parts,
@@ -151,7 +151,7 @@ function isSaid(text: string): boolean {
   return !isBlank(text)
 }
 
-/** One side of a message. Only a workspace has a log. */
+/** One side of a message. Only workspaces have a log. */
 export interface Party {
   readonly kind: PeerKind
   readonly id: string
@@ -164,11 +164,10 @@ export interface Body {
   readonly text?: string | undefined
   readonly parts?: readonly MessagePart[] | undefined
   readonly attachments?: readonly MessageAttachment[] | undefined
-  /** What it is about, where it says nothing itself. */
   readonly summary?: string | undefined
 }
 
-/** A message that is to be sent. Who may send it to whom was decided before. */
+/** A message to write. Access was checked before. */
 export interface NewMessage extends Body {
   readonly messageId: string
   readonly organisation: string
@@ -179,25 +178,24 @@ export interface NewMessage extends Body {
   /** The message that it answers. */
   readonly answers?: string | undefined
   readonly delegationId?: string | undefined
-  /** What a repeat is known by. */
+  /** Identifies repeats. */
   readonly sentKey?: string | undefined
   readonly bodyDigest?: string | undefined
-  /** What the sender calls it. */
   readonly senderMessageId?: string | undefined
   readonly createdAt: number
 }
 
 type NewActivity = Omit<ActivityRow, 'sequence'>
 
-/** What is written for a message: a row in the log of each side that has one, and one in the inbox of whom it is for. */
+/** The rows of a message: one in the log of each side that has one, and one in the recipient's inbox. */
 export interface MessageDraft {
   readonly messageId: string
-  /** In the log of the sender; absent where that is a person or the platform. */
+  /** The row in the sender's log; absent for persons and the platform. */
   readonly sent?: NewActivity
-  /** In the log of whom it is for; absent where that is a person. */
+  /** The row in the recipient's log; absent for persons. */
   readonly received?: NewActivity
   readonly writes: readonly Write[]
-  /** Whose logs these are: readers that wait for them are woken. */
+  /** Workspaces whose waiting readers are woken. */
   readonly workspaceIds: readonly string[]
 }
 
@@ -209,21 +207,21 @@ export function personParty(name: string): Party {
   return { kind: 'person', id: `person:${name}`, name }
 }
 
-/** All persons together: everyone who sees the chat of a workspace. No person has this id, because theirs begin with `person:`. */
+/** All persons who see the chat of a workspace. No person has this id: theirs begin with `person:`. */
 export function peopleParty(): Party {
   return { kind: 'person', id: 'people', name: 'people' }
 }
 
-/** The conversation of a workspace with its people. There is one. */
+/** The one conversation of a workspace with its people. */
 export function chatOf(workspaceId: string): string {
   return `chat_${workspaceId}`
 }
 
-/** The rows of a message, to be committed together with whatever belongs to it. */
+/** The writes of a message, to commit with whatever belongs to it. */
 export function draftMessage(message: NewMessage): MessageDraft {
   const { from, to } = message
   const sent = from.workspace && rowOf(message, { of: from.workspace, peer: to, direction: 'out' })
-  // Its key is in one of its rows, and the sender's is the one that is always its own.
+  // The key is stored in one row only: the sender's, if there is one.
   const received = to.workspace && {
     ...rowOf(message, { of: to.workspace, peer: from, direction: 'in' }),
     ...(sent && { sentKey: null, bodyDigest: null }),
@@ -237,15 +235,15 @@ export function draftMessage(message: NewMessage): MessageDraft {
   }
 }
 
-/** A message that a log has already, in the inbox once more. */
+/** Puts a logged message into the inbox again. */
 export function waitsAgain(row: NewActivity): MessageDraft {
   const { id, organisation, workspaceId, messageId } = row
-  // Readers in other processes hear of what leaves an inbox, and nothing stands in the way of the row then.
+  // Deleted first, which notifies readers of other processes and avoids a conflict on insert.
   const taken = remove('inbox', { where: { organisation, workspaceId, id }, rows: 'any' })
   return { messageId, writes: [taken, waiting(row)], workspaceIds: [workspaceId] }
 }
 
-/** What a message is called in the log of one side. Each can tell from its own what the other calls it. */
+/** The id of a message in one side's log. Each side can derive the other's id from its own. */
 export function activityId(messageId: string, direction: 'in' | 'out'): string {
   return `${messageId}_${direction}`
 }
@@ -293,15 +291,15 @@ function waiting({ id, organisation, workspace, workspaceId, conversationId }: N
 
 const encoder = new TextEncoder()
 
-/** How many bytes a text has as UTF-8. */
+/** The number of bytes of a text as UTF-8. */
 export function bytesOf(text: string): number {
   return encoder.encode(text).byteLength
 }
 
-/** Files that messages carry, as the attachments context sees them. */
+/** Files that messages carry; implemented by the attachments context. */
 export type Attachments = Pick<AttachmentUses, 'usesOf'>
 
-/** Keeps nothing, so that messages carry no files. */
+/** Stores nothing: messages carry no files. */
 export const NO_ATTACHMENTS: Attachments = {
   async usesOf(ids) {
     if (ids.length === 0) return { facts: [], writes: [] }
@@ -309,7 +307,7 @@ export const NO_ATTACHMENTS: Attachments = {
   },
 }
 
-/** A message as the workspace is handed it. */
+/** A message as its workspace reads it. */
 export function inboxMessage(row: ActivityRow, cardUrlOf: (workspaceId: string) => string): InboxMessage {
   return {
     activity_id: row.id,

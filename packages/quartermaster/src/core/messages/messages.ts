@@ -27,22 +27,22 @@ import { type Attachments, chatOf, inboxMessage, NO_ATTACHMENTS } from './messag
 import { createWatchers, type Reader, readerOf, type Watchers } from './readers.ts'
 import { createLogPeers, createSending, type FindLogPeer, type Sending } from './sending.ts'
 
-/** Messages between workspaces and persons: the logs that they are in, and the inboxes that they wait in. */
+/** Messages between workspaces and persons: their logs and inboxes. */
 export interface Messages {
   readonly sending: Sending
   readonly inbox: Inbox
   readonly activity: ActivityLog
   readonly history: History
-  /** Which peer an id or a name means, for readers of a log. */
+  /** Resolves the id or name of a peer for readers of a log. */
   readonly peerIn: FindLogPeer
   readonly chat: Chat
-  /** Those who wait for something to happen to a workspace. */
+  /** Callers that wait for changes of a workspace. */
   readonly watchers: Pick<Watchers, 'watch' | 'count'>
-  /** Every row of a log behind a place, as they come. */
+  /** Yields every row of a log after a position as it is written. */
   follow(owner: LogOwner, options: { readonly from: number; readonly signal: AbortSignal }): AsyncIterable<ActivityRow>
-  /** Where this is reached from now on, for the addresses that messages have. */
+  /** Sets the base URL of addresses in messages. */
   tellUrl(url: string): void
-  /** Where it is told what a workspace can do. */
+  /** The URL of a workspace's card. */
   cardUrlOf(workspaceId: string): string
   /** Ends all waiting. */
   stop(): void
@@ -55,19 +55,19 @@ export interface MessagesDeps {
   readonly digest: Digest
   /** The id of this process among those that share the store. */
   readonly process: string
-  /** News of other processes; absent where none shares the store. */
+  /** Notifications of other processes; absent if the store is not shared. */
   readonly news?: StoreNews | undefined
   readonly organisation: Pick<Organisation, 'workspaces'>
-  /** Who keeps files; without it messages carry none. */
+  /** Stores files; without it messages carry none. */
   readonly attachments?: Attachments | undefined
   readonly settings: Pick<Settings, 'inboxLeaseSeconds' | 'activityDays'>
-  /** Asked when it is needed, as tasks are built upon messages. Without it messages carry none. */
+  /** Lazy, because tasks are built upon messages. Without it messages carry no tasks. */
   readonly tasks?: (() => CarriedTasks | undefined) | undefined
 }
 
 export function createMessages(deps: MessagesDeps): Messages {
   const watchers = createWatchers()
-  // They have places of their own: an agent must hear, however many watch what it does.
+  // Followers have a limit of their own, so that many observers never keep an agent from waiting.
   const followers = createWatchers()
   let origin = ''
   const stops = [watchers, followers].map(those => deps.news?.listen(those))
@@ -99,7 +99,7 @@ export function createMessages(deps: MessagesDeps): Messages {
 
 const USUAL_PAGE = 10
 
-/** The inbox of an agent, for its tools. */
+/** The inbox for an agent's tools. */
 export function createInboxService(
   { inbox, sending, activity, cardUrlOf }: Messages,
   organisation: Organisation,
@@ -113,7 +113,7 @@ export function createInboxService(
       const after = cursor === undefined ? undefined : sequenceIn(cursor)
       const reader = readerFor(actor)
       const request = { workspace, reader, limit, after, waitMs, signal: actor.signal, onWaiting }
-      // A client that waits for messages is present.
+      // A client that waits for messages counts as present.
       const { rows, next, held } = await organisation.presence.during(workspace, () => inbox.take(request))
       const messages = rows.map(row => inboxMessage(row, cardUrlOf))
       const nextCursor = next === undefined ? null : String(next)
@@ -133,7 +133,7 @@ export function createInboxService(
         tasks?.openIn(workspace, activityId),
       ])
       const { peerName = '', delegationId: taskId = null } = row ?? {}
-      // Of an end that was told before there may be no message of its own.
+      // An end that was reported before may have no message of its own.
       const isEnd = !row || row.kind === 'delegation_result'
       return { activityId: sent.activityId, conversationId: sent.conversationId, peerName, taskId, openTask, isEnd }
     },
@@ -143,7 +143,7 @@ export function createInboxService(
   }
 }
 
-/** The people of an agent, for its tools. */
+/** Chat with people for an agent's tools. */
 export function createPeopleService({ sending, activity }: Messages, organisation: Organisation): PeopleService {
   return {
     async send(actor, post) {
@@ -156,7 +156,7 @@ export function createPeopleService({ sending, activity }: Messages, organisatio
   }
 }
 
-/** What an agent and its peers have said, for its tools. */
+/** Message history for an agent's tools. */
 export function createHistoryService(
   { history, peerIn, cardUrlOf }: Messages,
   organisation: Organisation,
@@ -172,7 +172,7 @@ export function createHistoryService(
   }
 }
 
-/** A call without a client is its own reader, and the next one would find its messages taken by another reader. */
+/** A call without a client would be a new reader each time, and find its messages leased by the previous one. */
 function readerFor({ client, operationId, workspace }: Actor): Reader {
   return readerOf(client === operationId ? `workspace ${workspace}` : client)
 }
@@ -186,28 +186,27 @@ function sequenceIn(cursor: string): number {
   throw new AppError('INPUT_INVALID', '"cursor" must be the "next_cursor" of the page before.')
 }
 
-/** What a workspace and its people have said to each other. All of its people see all of it. */
+/** The chat of a workspace with its people, all of whom see all of it. */
 export interface Chat {
-  /** The newest page, or the one before a place; both sides, the oldest first. */
+  /** The newest page, or the page before a position; both directions, oldest first. */
   read(workspace: LogOwner, query: ChatQuery): Promise<ChatRows>
 }
 
 interface ChatQuery {
   readonly limit: number
-  /** The `before` of a page. */
   readonly before?: number | undefined
 }
 
 export interface ChatRows {
   readonly rows: readonly ActivityRow[]
-  /** What leads to the page before this one; absent when there is none. */
+  /** The cursor of the previous page; absent on the first. */
   readonly before?: number
 }
 
 function createChat({ store }: { readonly store: Store }): Chat {
   return {
     async read({ id: workspaceId, organisation }, { limit, before }) {
-      // A peer may choose what its conversation is called, so that the name alone makes nothing the word of a person.
+      // A peer may choose any conversation name, so the rows are also filtered by persons.
       const where = { organisation, workspaceId, conversationId: chatOf(workspaceId), peerKind: 'person' as const }
       const order = { by: ['sequence'] as const, direction: 'descending' as const }
       const { rows, more } = await rowsWithin(limit, (last, wanted) => {

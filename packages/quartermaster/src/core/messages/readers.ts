@@ -2,16 +2,16 @@ import { AppError } from '../../contracts/index.ts'
 import { type CancelSignal, type Clock, createCancellation } from '../kernel/index.ts'
 import { type NewsListener, type StoreNews } from '../store/index.ts'
 
-/** A client of the workspace that takes messages out of its inbox. */
+/** A client of a workspace that takes messages from its inbox. */
 export type Reader = string
 
-/** The readers that are at an inbox here, or have something of one in hand. */
+/** Readers that use an inbox in this process or hold messages of it. */
 interface Readers {
-  /** Runs what a reader does at an inbox. Its signal is given when the one of the request is, and when the reader leaves. */
+  /** Runs an inbox request of a reader. Its signal aborts with the request's, or when the reader disconnects. */
   during<T>(visit: Visit, work: (signal: CancelSignal) => Promise<T>): Promise<T>
-  /** It is about to have something of this inbox in hand. */
+  /** The reader is about to lease messages of this inbox. */
   takes(reader: Reader, workspaceId: string): void
-  /** Ends what a reader does. Answers the workspaces of whose messages it may have some, once all of that is over. */
+  /** Ends the requests of a reader. Returns the workspaces of which it may hold messages, once its requests have ended. */
   leave(reader: Reader): Promise<readonly string[]>
 }
 
@@ -26,30 +26,29 @@ interface ReadersDeps {
 }
 
 interface Known {
-  /** When the last lease of each is over. */
+  /** When the last lease per workspace ends. */
   readonly until: Map<string, number>
   readonly visits: Set<{ readonly over: Promise<unknown>; end(): void }>
 }
 
-/** With more of them, those are forgotten whose leases are over: clients of many kinds never say that they leave. */
+/** Above this number readers without leases are forgotten: many clients never disconnect explicitly. */
 const MANY = 1_000
 
 const LONGEST_READER = 200
 
-/** The reader that a client is. */
 export function readerOf(client: string): Reader {
   return client.slice(0, LONGEST_READER)
 }
 
-/** Sessions and lent tokens live in the memory of one process; every other reader may come back after a restart. */
+/** Sessions and lent tokens live in the memory of one process; all other readers may return after a restart. */
 const ENDS_WITH_PROCESS = /(?:^| )(?:run|session)_/
 
-/** The name under which this process leases messages for a reader: with the process in it where the reader ends with that. */
+/** The lease owner of a reader: includes the process if the reader ends with it. */
 export function leaseOwnerOf(reader: Reader, process: string): string {
   return ENDS_WITH_PROCESS.test(reader) ? `${reader} ${process}` : reader
 }
 
-/** Whether the reader that holds this lease cannot come back: its process does not run. */
+/** Whether the reader of this lease cannot return because its process has ended. */
 export function isLeaseOrphaned(leaseOwner: string, running: ReadonlySet<string>): boolean {
   return ENDS_WITH_PROCESS.test(leaseOwner) && !running.has(leaseOwner.slice(leaseOwner.lastIndexOf(' ') + 1))
 }
@@ -94,7 +93,7 @@ export function createReaders({ clock, leaseMs }: ReadersDeps): Readers {
       const known = readers.get(reader)
       if (!known) return []
       for (const { end } of known.visits) end()
-      // One that was about to get something has got it by then.
+      // A request that was about to lease messages has done so by then.
       await Promise.allSettled([...known.visits].map(({ over }) => over))
       readers.delete(reader)
       return [...known.until.keys()]
@@ -102,16 +101,16 @@ export function createReaders({ clock, leaseMs }: ReadersDeps): Readers {
   }
 }
 
-/** Those who wait for something to happen in the log or inbox of a workspace. */
+/** Callers that wait for changes of a workspace's log or inbox. */
 export interface Watchers extends Required<NewsListener> {
-  /** Has `wake` called whenever something may have happened there. Throws `RATE_LIMITED` when too many wait already. */
+  /** Calls `wake` whenever something may have changed. Throws `RATE_LIMITED` if too many wait already. */
   watch(workspaceId: string, wake: () => void): () => void
-  /** Something has happened in these. */
+  /** Notifies that these workspaces changed. */
   tell(workspaceIds: readonly string[]): void
-  /** How often something may have happened there while it was watched; it begins again at zero when no reader watches. */
+  /** Number of possible changes while it was watched; restarts at zero when it is no longer watched. */
   told(workspaceId: string): number
   count(): number
-  /** Everybody is woken, and finds that it is over. */
+  /** Wakes everyone, to find that waiting has ended. */
   stop(): void
   isStopped(): boolean
 }
@@ -121,7 +120,7 @@ interface Watched {
   told: number
 }
 
-/** An agent has a few clients, and each waits once or twice. */
+/** An agent has a few clients, each waiting once or twice. */
 export const MOST_READERS = 64
 
 export function createWatchers({ most = MOST_READERS }: { readonly most?: number } = {}): Watchers {
@@ -161,7 +160,7 @@ export function createWatchers({ most = MOST_READERS }: { readonly most?: number
         else tell(ids)
       }
     },
-    // Waiting readers have to look for themselves from now on, or may have missed something.
+    // Notifications may have been missed, so waiting readers check for themselves.
     lost: tellAll,
     back: tellAll,
     told: workspaceId => waiting.get(workspaceId)?.told ?? 0,
@@ -179,33 +178,33 @@ function tooMany(most: number): AppError {
   return new AppError('RATE_LIMITED', message, { details: { limit: most } })
 }
 
-/** What a look into an inbox has found, and for whom else there may be something now. */
+/** Result of checking an inbox, and which other readers may find something now. */
 export type Glance<T> = Look<T> & {
-  /** Everybody, or only these readers: all else that is there is in their hands. */
+  /** All readers, or only these: they hold everything else there is. */
   readonly others: 'everybody' | ReadonlySet<string>
-  /** When messages that other readers hold are free again, if nothing happens before. */
+  /** When messages leased by others are free again. */
   readonly again?: number | undefined
 }
 
-/** Whose look it is, and into which inbox. */
+/** The reader and the inbox of a check. */
 interface Looker {
   readonly workspaceId: string
   readonly reader: string
 }
 
-/** The looks of those who wait for one inbox. */
+/** Checks by callers that wait for the same inbox. */
 interface Looks {
-  /** Looks as often as it is asked to, one after the other with all others, and only where it can find something. */
+  /** Checks repeatedly, one caller after the other, and only when a check can find something. */
   inTurn<T>(who: Looker, look: () => Promise<Glance<T>>): () => Promise<Look<T>>
 }
 
-/** What the last look into an inbox has shown. */
+/** Result of the last check of an inbox. */
 interface Shown extends Omit<Glance<unknown>, 'found'> {
-  /** How often something had happened there when it began. */
+  /** The change count when the check began. */
   readonly told: number
 }
 
-/** So many inboxes are remembered; then inboxes without a reader are forgotten, which costs a look. */
+/** Above this number inboxes without a reader are forgotten, which costs one extra check. */
 const MOST_KNOWN = 1_000
 
 interface Queue {
@@ -215,14 +214,14 @@ interface Queue {
 }
 
 /**
- * Everybody who waits for an inbox hears of each message, and one of them gets it. If all looked, a message would cost as many looks
- * as there are readers, and all but one would find it taken at the last step and start again. So they look one after the other,
- * and a reader behind a look that has left nothing for it waits on without one.
+ * All readers of an inbox are notified of each message, and one gets it. If all checked at once, a message would cost as many
+ * checks as there are readers, and all but one would fail at the last step and start again. So they check one after the other, and
+ * a reader behind a check that left nothing for it keeps waiting.
  */
 export function createLooks({ clock, watchers, news }: WaitDeps): Looks {
   const queues = new Map<string, Queue>()
 
-  /** Whether there is nothing for this reader, by a look that began after all that has happened. */
+  /** Whether a check that began after the last change has left nothing for this reader. */
   function isNothing({ workspaceId, reader }: Looker, shown: Shown | undefined): shown is Shown {
     if (!shown || shown.told !== watchers.told(workspaceId) || news?.isConnected() === false) return false
     if (shown.others === 'everybody' || shown.others.has(reader)) return false
@@ -249,7 +248,7 @@ export function createLooks({ clock, watchers, news }: WaitDeps): Looks {
   async function inQueue<T>(queue: Queue, work: () => Promise<T>): Promise<T> {
     queue.length++
     const turn = queue.end.then(work)
-    // The next reader looks for itself, whether this look fails or not.
+    // The next reader checks itself, even if this check fails.
     queue.end = turn.catch(() => {})
     try {
       return await turn
@@ -260,7 +259,7 @@ export function createLooks({ clock, watchers, news }: WaitDeps): Looks {
 
   return {
     inTurn(who, look) {
-      // The first look is for messages from before the wait.
+      // The first check finds messages from before the wait.
       let isFirst = true
       return () => {
         const mayRest = !isFirst
@@ -283,20 +282,20 @@ interface WaitOptions {
   readonly workspaceId: string
   readonly waitMs: number
   readonly signal?: CancelSignal | undefined
-  /** Told now and then for as long as it lasts: many clients give up on a call that they hear nothing of. */
+  /** Called now and then while waiting: many clients cancel a call without progress. */
   readonly onWaiting?: (() => void) | undefined
 }
 
-/** What a look has found; or when to look again even if nothing happens. */
+/** What a check found, or when to check again without a change. */
 export type Look<T> = { readonly found: T } | { readonly again?: number | undefined }
 
-/** While nothing is heard of what other processes do, everybody looks by itself this often. */
+/** Polling interval while changes of other processes are not received. */
 const LOOK_MS = 1_000
 const TELL_MS = 15_000
 
 /**
- * Looks until something is found, the time is over, the signal is given or everything ends; nothing then. What happens between a
- * look and the wait behind it is not missed.
+ * Checks until something is found, the time is over, the signal aborts or everything stops. A change between a check and the
+ * following wait is not missed.
  */
 export async function waitUntilFound<T>(
   { clock, watchers, news }: WaitDeps,
@@ -331,7 +330,7 @@ export async function waitUntilFound<T>(
   }
 }
 
-/** Remembers that it rang until a reader waits for it. */
+/** Remembers a wake-up until a reader waits for it. */
 function createBell() {
   let hasRung = false
   let wake: (() => void) | undefined

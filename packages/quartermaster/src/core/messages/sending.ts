@@ -38,19 +38,19 @@ import {
 } from './message.ts'
 
 export interface Sending {
-  /** To a peer that this workspace can reach, by its id or name. Throws `PEER_NOT_FOUND` for all others alike. */
+  /** Sends to a reachable peer, by id or name. Throws `PEER_NOT_FOUND` for all others alike. */
   toPeer(from: WorkspaceRow, to: string, post: Post): Promise<Sent>
-  /** To every peer that this workspace can reach. Throws `REQUEST_REFUSED` without the ability. */
+  /** Sends to every reachable peer. Throws `REQUEST_REFUSED` without the ability. */
   broadcast(from: WorkspaceRow, post: Post & { idempotencyKey: string }, signal: AbortSignal): Promise<BroadcastFacts>
-  /** A person's words to a workspace. */
+  /** Sends a person's message to a workspace. */
   fromPerson(person: string, to: WorkspaceRow, post: Post): Promise<Sent>
-  /** To the people of a workspace, into its chat. It waits in no inbox. */
+  /** Posts to the chat of a workspace. No inbox gets it. */
   toPeople(from: WorkspaceRow, post: Post): Promise<Sent>
-  /** Answers a message of this workspace's log, and acknowledges it with the same commit. Throws `NAME_UNKNOWN`. */
+  /** Answers a message of this workspace's log and acknowledges it in the same commit. Throws `NAME_UNKNOWN`. */
   reply(from: WorkspaceRow, activityId: string, post: Post): Promise<Sent>
-  /** What this workspace has sent under this key; nothing for a new one. */
+  /** The message this workspace sent under this key, if any. */
   sentBefore(from: WorkspaceRow, idempotencyKey: string): Promise<ActivityRow | undefined>
-  /** Commits drafts with what belongs to them, and wakes waiting readers. */
+  /** Commits drafts with related writes and wakes waiting readers. */
   commit(drafts: readonly MessageDraft[], more?: readonly Write[]): Promise<CommitOutcome>
 }
 
@@ -68,10 +68,10 @@ interface SendingDeps {
 
 const MAY_BROADCAST: Ability = 'broadcast'
 
-/** What keeps one peer from getting a broadcast, and not the others. */
+/** Errors that keep a single peer from getting a broadcast. */
 const MISSES: ReadonlySet<ErrorCode> = new Set(['LIMIT_EXCEEDED', 'REQUEST_REFUSED', 'PEER_NOT_FOUND', 'EDIT_CONFLICT'])
 
-/** A place that changes while a message is on its way is looked at again this often. */
+/** How often sending is retried when a workspace moves meanwhile. */
 const TRIES = 3
 
 export function createSending(deps: SendingDeps): Sending {
@@ -130,7 +130,7 @@ export function createSending(deps: SendingDeps): Sending {
     throw new AppError('EDIT_CONFLICT', 'The message could not be written as things are now. Try again.')
   }
 
-  /** Until it is written, by what counts each time. */
+  /** Retries with fresh state until the message is written. */
   async function posted(
     letter: () => Promise<OutgoingMessage>,
     unreached: () => AppError | Promise<AppError>,
@@ -149,7 +149,6 @@ export function createSending(deps: SendingDeps): Sending {
     return row
   }
 
-  /** The message that was sent under this key before. */
   async function repeatOf({ sentKey, bodyDigest }: Key): Promise<Sent | undefined> {
     const row = await sentUnder(sentKey)
     if (!row) return undefined
@@ -171,13 +170,13 @@ export function createSending(deps: SendingDeps): Sending {
     }
   }
 
-  /** A follower of a task that asks a question sees that it was answered. */
+  /** A task that asked a question records that it was answered. */
   async function spokenOf({ from, answers }: OutgoingMessage): Promise<TaskChange | undefined> {
     const taskId = answers?.delegationId ?? null
     return from.workspace && taskId !== null ? deps.tasks?.()?.spoken(from.workspace, taskId) : undefined
   }
 
-  /** An external A2A agent has no inbox: it only gets messages about a task that it has. */
+  /** A remote A2A agent has no inbox: it only gets messages about its tasks. */
   async function refuseOutside(to: WorkspaceRow, { answers }: OutgoingMessage): Promise<void> {
     const taskId = answers?.delegationId ?? null
     if (taskId !== null && (await deps.tasks?.()?.isOpen(to, taskId))) return
@@ -190,7 +189,7 @@ export function createSending(deps: SendingDeps): Sending {
     throw new AppError('LIMIT_EXCEEDED', message, { details: { limit: MOST_WAITING_MESSAGES } })
   }
 
-  /** Its files, for both rows that it will have. */
+  /** The uses of its files by both of its rows. */
   async function usesIn({ organisation, from, to, sent }: OutgoingMessage, messageId: string) {
     const { attachments: wanted = [] } = sent
     if (wanted.length === 0) return { facts: [], writes: [] }
@@ -217,7 +216,7 @@ export function createSending(deps: SendingDeps): Sending {
     return posted(letter, () => noPeer(workspaces, from, to))
   }
 
-  /** A message of this log that was received, from this peer if one is named. */
+  /** A message received in this log, from this peer if given. */
   async function answered(self: WorkspaceRow, id: string, peerId?: string): Promise<ActivityRow> {
     const row = await store.get('activity', id)
     const isOwn = row?.workspaceId === self.id && row.organisation === self.organisation && row.direction === 'in'
@@ -229,7 +228,7 @@ export function createSending(deps: SendingDeps): Sending {
     )
   }
 
-  /** What a workspace has said in its chat. */
+  /** A message that a workspace posted in its chat. */
   async function saidToPeople({ id: workspaceId, organisation }: WorkspaceRow, id: string): Promise<ActivityRow> {
     const row = await store.get('activity', id)
     const isOwn = row?.workspaceId === workspaceId && row.organisation === organisation
@@ -261,7 +260,7 @@ export function createSending(deps: SendingDeps): Sending {
     return posted(letter, () => new AppError('PEER_NOT_FOUND', 'The sender cannot be reached any more.'))
   }
 
-  /** Who hears of an answer. */
+  /** The recipient of an answer. */
   async function sideOf(from: WorkspaceRow, { peerKind, peerId, peerName }: ActivityRow) {
     if (peerKind === 'person') return { self: from, to: personParty(peerName) }
     if (peerKind === 'workspace') {
@@ -346,7 +345,7 @@ interface LogPeersDeps {
   readonly organisation: Pick<Organisation, 'workspaces'>
 }
 
-/** Finds who is meant by an id or a name: the id that a log knows them by. Throws `PEER_NOT_FOUND`. */
+/** Resolves an id or a name to the peer id in a log. Throws `PEER_NOT_FOUND`. */
 export type FindLogPeer = (owner: WorkspaceRow, idOrName: string) => Promise<string>
 
 export function createLogPeers({ store, organisation: { workspaces } }: LogPeersDeps): FindLogPeer {
@@ -358,7 +357,7 @@ export function createLogPeers({ store, organisation: { workspaces } }: LogPeers
   return async (owner, named) => {
     const row = await workspaces.seek(owner.organisation, named)
     const isOwn = row?.id === owner.id
-    // Past messages with a peer stay readable, also when it is out of reach by now.
+    // Past messages stay readable when the peer is out of reach by now.
     if (row && !isOwn && (mayReach(owner, row) || (await isInLog(owner, row.id)))) return row.id
     if (OTHERS.test(named)) return named
     if (isOwn)
@@ -369,5 +368,5 @@ export function createLogPeers({ store, organisation: { workspaces } }: LogPeers
   }
 }
 
-/** Names of persons and the platform in a log. A peer may have the same name and goes before them. */
+/** Names of persons and of the platform in a log. A peer of the same name wins. */
 const OTHERS = /^(?:person:.+|people|platform)$/s

@@ -20,9 +20,9 @@ import { cardOf } from './presence.ts'
 import { isFor } from './tokens.ts'
 import { mayReach, pageOf, unknownWorkspace, workspaceFacts } from './workspaces.ts'
 
-/** Answers API requests of callers that may make them. */
+/** Answers API requests of authorized callers. */
 export interface ApiService {
-  /** Throws unless this visitor may ask that; `undefined` has shown no credential that counts. */
+  /** Throws unless this caller may ask that; `undefined` has shown no valid credential. */
   admit(visitor: ApiCaller | undefined, operation: ApiOperation): void
   answer<K extends ApiOperation>(
     operation: K,
@@ -32,7 +32,7 @@ export interface ApiService {
   ): Promise<ApiAnswer<K>>
 }
 
-/** How everything about organisations is answered. */
+/** API handlers for organisations. */
 export function organisationHandlers(deps: ApiServiceDeps): Handlers<keyof typeof ORGANISATION_ROUTES> {
   return {
     ...workspaceHandlers(deps),
@@ -42,7 +42,7 @@ export function organisationHandlers(deps: ApiServiceDeps): Handlers<keyof typeo
   }
 }
 
-/** Each part of the platform brings the handlers of its own routes. */
+/** Each part of the platform adds the handlers of its own routes. */
 export function createApiService(handlers: Partial<Handlers>): ApiService {
   return {
     admit,
@@ -107,39 +107,39 @@ function flat({ token, facts }: IssuedToken) {
   return { token, tokenFacts: facts }
 }
 
-/** What is known of a request besides who asks and what. */
+/** The context of a request. */
 export interface RequestContext {
-  /** Where the client reached us: `http://127.0.0.1:7420`. */
+  /** The base URL the client used: `http://127.0.0.1:7420`. */
   readonly origin: string
-  /** Aborts when the client has gone, or has lost its access. Handlers that wait listen to it; listening costs the others. */
+  /** Aborts when the client disconnects or loses its access. Only handlers that wait should listen, as listening has a cost. */
   readonly gone?: CancelSignal | undefined
-  /** The last event that a client had that comes back. */
+  /** The last event id of a reconnecting client. */
   readonly lastEventId?: string | undefined
 }
 
-/** What the handlers work with. */
+/** Dependencies of the handlers. */
 export interface ApiServiceDeps {
   readonly organisation: Organisation
   readonly store: Store
   readonly clock: Clock
-  /** What an agent of the folder can do; `undefined` for other workspaces. */
+  /** The abilities of an agent of the project; `undefined` for other workspaces. */
   skillsOf(place: Pick<WorkspaceRow, 'organisation' | 'workspace'>): readonly Skill[] | undefined
   readonly version: string
 }
 
-/** How each of these operations is answered. */
+/** Handlers by operation. */
 export type Handlers<O extends ApiOperation = ApiOperation> = {
   readonly [K in O]: (visitor: ApiCallerOf<K>, request: ApiRequest<K>, context: RequestContext) => Promise<ApiAnswer<K>>
 }
 
-/** Who gets so far as to be answered. */
+/** Authorization by operation. */
 type ApiCallerOf<K extends ApiOperation> = (typeof API)[K]['who'][number] extends infer W
   ? W extends 'anyone'
     ? undefined
     : Extract<ApiCaller, { kind: W }>
   : never
 
-/** Tells an agent's tools about its workspace and those it can reach. `lacksInbox` knows the agents of the folder. */
+/** Describes an agent's workspace and its reachable peers, for its tools. `lacksInbox` knows the agents of the project. */
 export function createWorkspaceService(
   organisation: Organisation,
   lacksInbox: (place: Pick<Actor, 'organisation' | 'workspace'>) => boolean = () => false,
@@ -150,20 +150,20 @@ export function createWorkspaceService(
     async isWithoutInbox({ organisation: of }, peer) {
       if (!lacksInbox({ organisation: of, workspace: peer })) return false
       const row = await organisation.workspaces.named(of, peer)
-      // A push workspace needs no tool for its messages, and a workspace that only shares the name is another one.
+      // A push workspace needs no inbox tool, and a workspace that only shares the name is another one.
       return row?.delivery === 'poll' && (row.origin === 'folder' || row.origin === 'root')
     },
   }
 }
 
-/** The workspace of a caller. Throws `NAME_UNKNOWN` when it has no place, or none any more. */
+/** The workspace of a caller. Throws `NAME_UNKNOWN` if there is none. */
 export async function workspaceOf(
   { workspaces, presence }: Organisation,
   { organisation, workspace }: Pick<Actor, 'organisation' | 'workspace'>,
 ): Promise<WorkspaceRow> {
   const row = await workspaces.named(organisation, workspace)
   if (row?.status === 'active') {
-    // A caller is present, whatever the call is about.
+    // Any call makes the caller present.
     presence.beat(row)
     return row
   }
@@ -204,7 +204,7 @@ function presenceHandlers({ organisation: org, store, clock }: ApiServiceDeps): 
   }
 }
 
-/** What is not said stays as it was. */
+/** Omitted fields stay unchanged. */
 function saidIn({ delivery, capacity, card }: Registration): Partial<WorkspaceRow> {
   return { ...(delivery && { delivery }), ...(capacity !== undefined && { capacity }), ...(card && { card }) }
 }
@@ -234,7 +234,7 @@ function workspaceHandlers({ organisation: org, skillsOf, version }: ApiServiceD
     async showWorkspace(visitor, { params }) {
       const row = await visible(org, visitor, params.id)
       const facts = await org.factsOf(row)
-      // Who is above the one above cannot be reached, and so is not told of.
+      // The parent of the parent cannot be reached, so it is not shown.
       const isAbove = visitor.kind === 'workspace' && visitor.workspace.parentId === row.id
       return isAbove ? { ...facts, parent: null } : facts
     },
@@ -251,7 +251,7 @@ function workspaceHandlers({ organisation: org, skillsOf, version }: ApiServiceD
   }
 }
 
-/** The workspace with this id or name. One that the caller may not see is unknown to it. */
+/** The workspace with this id or name; unknown if the caller may not see it. */
 export async function visible({ workspaces }: Organisation, visitor: ApiCaller, id: string): Promise<WorkspaceRow> {
   const row = await workspaces.seek(visitor.organisation, id)
   if (!row || (visitor.kind === 'workspace' && !mayReach(visitor.workspace, row))) throw unknownWorkspace(id)
@@ -260,13 +260,13 @@ export async function visible({ workspaces }: Organisation, visitor: ApiCaller, 
 
 type TokenOperation = 'listTokens' | 'createToken' | 'rotateToken' | 'revokeToken'
 
-/** How long both tokens are valid unless the request says. */
+/** Default validity of both tokens. */
 const OVERLAP_MS = 3_600_000
 
 function tokenHandlers(org: Organisation): Handlers<TokenOperation> {
   const { workspaces, tokens } = org
 
-  /** Others than the owner have to do with their own tokens alone. */
+  /** Callers other than the owner manage only their own tokens. */
   async function own(visitor: ApiCaller, id: string): Promise<WorkspaceRow> {
     const row = await visible(org, visitor, id)
     if (visitor.kind === 'workspace' && row.id !== visitor.workspace.id) throw unknownWorkspace(id)
@@ -282,7 +282,7 @@ function tokenHandlers(org: Organisation): Handlers<TokenOperation> {
       throw new AppError('NAME_UNKNOWN', 'There is no such token here.')
   }
 
-  /** With what is made of another token, one that is limited could do more than it may, or for longer. */
+  /** A token made by a limited one must not be able to do more, or last longer. */
   function expectUnlimited(visitor: ApiCaller, id: string): void {
     if (visitor.kind !== 'workspace' || id === visitor.tokenId) return
     const { organisation, workspace, tokenId } = visitor

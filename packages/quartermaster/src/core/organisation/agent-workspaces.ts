@@ -13,25 +13,25 @@ import { allRows, insert, mustExist, mustNotExist, remove, type Store, update, t
 import { createTree, newWorkspaceRow, type Workspaces } from './workspaces.ts'
 
 /**
- * The workspaces of the project folder's agents: made when an agent comes, archived when it goes, its own when it is back. Those
- * that another data folder has seated are left alone.
+ * The workspaces of the project's agents: created when an agent is added, archived when it is removed, restored when it returns.
+ * Workspaces of another data folder are left alone.
  */
 export interface AgentWorkspaces {
-  /** Learns which workspaces have joined before any client is let in. */
+  /** Loads which workspaces have joined, before any client is let in. */
   load(): Promise<void>
   /** A workspace has joined under this name. */
   joined(name: string): void
-  /** Whether an agent of the folder has this name, with a place or without. */
+  /** Whether the project has an agent of this name, with or without a workspace. */
   isAgent(name: string): boolean
-  /** Has the workspaces follow what the files say. One after the other. */
+  /** Syncs workspaces with the agents' files, one sync after the other. */
   follow(placements: Placements): Promise<void>
-  /** Agents that have no workspace, each with the reason. */
+  /** Agents without a workspace, with the reason. */
   problems(): ReadonlyMap<string, string>
-  /** Agents that have one, each with what is odd about it. */
+  /** Agents with a workspace and a warning. */
   warnings(): ReadonlyMap<string, string>
-  /** Whether a workspace that joined has this agent's name: then the agent cannot have that place. */
+  /** Whether a joined workspace has this agent's name, so that the agent cannot have it. */
   isTaken(name: string): boolean
-  /** Whether this folder has given a place to an agent of this name, and has not taken it back yet: also while its file is gone. */
+  /** Whether this data folder has placed an agent of this name, even if its file is gone by now. */
   isHeld(name: string): boolean
 }
 
@@ -40,7 +40,7 @@ interface AgentWorkspacesDeps {
   readonly clock: Clock
   readonly ids: Ids
   readonly workspaces: Pick<Workspaces, 'tell'>
-  /** Which data folder this process has. */
+  /** Identifies the data folder of this process. */
   readonly folder: string
 }
 
@@ -51,9 +51,9 @@ interface Plan {
   readonly warnings: ReadonlyMap<string, string>
 }
 
-/** Another process may place the same agents at the same time; then there is little left to do the next time. */
+/** Another process may sync the same agents concurrently; then little is left to do. */
 const TRIES = 5
-/** As many writes go into one commit. */
+/** Writes per commit. */
 const BATCH = 500
 
 export function createAgentWorkspaces({ store, clock, ids, workspaces, folder }: AgentWorkspacesDeps): AgentWorkspaces {
@@ -61,7 +61,7 @@ export function createAgentWorkspaces({ store, clock, ids, workspaces, folder }:
   let warnings: ReadonlyMap<string, string> = new Map()
   let names: ReadonlySet<string> = new Set()
   let held: ReadonlySet<string> = new Set()
-  // Whether or not there is a file of that name: one that comes is an agent before its place has been looked for.
+  // Even without a file of that name: a file may be added before its workspace is looked up.
   const joined = new Set<string>()
   let working: Promise<void> = Promise.resolve()
   const newFacts = () => ({ id: ids.next('ws'), createdAt: Math.round(clock.now()) })
@@ -74,7 +74,7 @@ export function createAgentWorkspaces({ store, clock, ids, workspaces, folder }:
 
   async function follow(placements: Placements): Promise<void> {
     for (let left = TRIES; left > 0; left--) {
-      // The rows of folder agents first: one taken meanwhile has its workspace in what is read after it, or fails the guard.
+      // Rows of placed agents first: one added meanwhile has its workspace in what is read next, or fails the guard.
       const found = await allRows(store, 'seats', { organisation: DEFAULT_ORGANISATION })
       const rows = await allRows(store, 'workspaces', { organisation: DEFAULT_ORGANISATION })
       learn(rows)
@@ -135,7 +135,7 @@ function planFor(
     changed.push(row)
     writes.push(write)
   }
-  // Also of those whose files are wrong about their place: they have tools nevertheless.
+  // Includes agents whose position is wrong: they have tools nevertheless.
   for (const name of placements.names) {
     const origin = byName.get(name)?.origin
     if (isElsewhere(origin)) problems.set(name, takenText(name, origin))
@@ -169,7 +169,7 @@ function planFor(
   return { writes, changed, problems, warnings: inTwoCases(placements.names, [...byName.values()]) }
 }
 
-/** A file is not refused for it: its agent may have been here before there was another. */
+/** Only a warning: the agent may have existed before the other one. */
 function inTwoCases(names: ReadonlySet<string>, rows: readonly WorkspaceRow[]): ReadonlyMap<string, string> {
   const written = new Map<string, string[]>()
   for (const { workspace, status } of rows) {
@@ -187,7 +187,7 @@ function caseText(name: string, other: string): string {
   return `The agent "${name}" and the workspace "${other}" differ only in capital and small letters, so one is easily taken for the other. Rename one.`
 }
 
-/** The names placed by this folder, and by any other. */
+/** The names placed by this folder, and by others. */
 interface FolderAgents {
   readonly folder: string
   readonly own: ReadonlySet<string>
@@ -211,7 +211,7 @@ function taken(
   return [isThere, insert('seats', newFolderAgent(row.workspace), 'place.taken')]
 }
 
-/** A folder that has placed the agent meanwhile keeps the workspace. A workspace of no folder is older than these rows. */
+/** A folder that placed the agent meanwhile keeps the workspace. A workspace without a folder is older than these rows. */
 function left({ organisation, workspace, status }: WorkspaceRow, { folder, own, others }: FolderAgents): Write[] {
   const isLast = status === 'active' && !others.has(workspace)
   return [
@@ -220,7 +220,7 @@ function left({ organisation, workspace, status }: WorkspaceRow, { folder, own, 
   ]
 }
 
-/** What a file says is no circle among files; one whose file is wrong stays where it was, which may be below this one. */
+/** The files contain no circle, but an agent whose file is wrong keeps its place, which may be below this one. */
 function isBelow(row: WorkspaceRow, other: WorkspaceRow, rows: readonly WorkspaceRow[]): boolean {
   return [row, ...createTree(rows).above(row)].some(({ id }) => id === other.id)
 }
@@ -241,7 +241,7 @@ function newRow({ name, role, abilities, description }: FolderPlace, parent: Wor
 function seated(known: WorkspaceRow, place: FolderPlace, parent: WorkspaceRow | null): WorkspaceRow {
   const { role, description } = place
   const isRoot = known.workspace === ROOT_WORKSPACE
-  // The root keeps what it has from the start.
+  // The root keeps its initial settings.
   const abilities = isRoot ? [...new Set(['memory.global' as const, ...place.abilities])] : [...place.abilities]
   const origin = isRoot ? 'root' : 'folder'
   return { ...known, role, abilities, description, origin, status: 'active', parentId: parent?.id ?? null }
@@ -270,34 +270,34 @@ function takenText(name: string, origin: WorkspaceOrigin | undefined): string {
   return `${who} is named "${name}", so this agent has no place and its tokens are refused. Rename the file.`
 }
 
-/** An agent of the folder, as far as its place goes. */
+/** The position-related part of an agent of the project. */
 export interface PlacedAgent {
   readonly name: string
-  /** Absent when its file does not read: then it stays where it was. */
+  /** Absent if its file is unreadable: then it keeps its place. */
   readonly config?: { readonly description?: string | undefined; readonly workspace?: Placement | undefined }
 }
 
-/** Where an agent belongs. */
+/** Position of an agent. */
 export interface FolderPlace {
   readonly name: string
-  /** The name of the one above; null for the root itself. */
+  /** The name of the parent; null for the root itself. */
   readonly parent: string | null
   readonly role: string
   readonly abilities: readonly Ability[]
   readonly description: string | null
 }
 
-/** What the files of a folder say about who sits where. */
+/** The organisation tree as the files describe it. */
 export interface Placements {
-  /** All agents there are. */
+  /** All agents. */
   readonly names: ReadonlySet<string>
-  /** Those whose place can be told; each after the one above it. */
+  /** Agents with a known position, parents first. */
   readonly places: readonly FolderPlace[]
-  /** What is wrong with the others. */
+  /** Problems of the others. */
   readonly problems: ReadonlyMap<string, { readonly field: string; readonly message: string }>
 }
 
-/** Reads the places of a folder's agents. One that is wrong leaves out that agent alone. */
+/** Reads the positions of a project's agents. A wrong one leaves out that agent alone. */
 export function placeAgents(agents: readonly PlacedAgent[], { depth }: { depth: number }): Placements {
   const names = new Set(agents.map(({ name }) => name))
   const problems = new Map<string, { field: string; message: string }>()
@@ -325,7 +325,7 @@ function placeOf(agent: PlacedAgent): FolderPlace {
 
 type Parents = ReadonlyMap<string, string | null>
 
-/** Those above it by what the files say, up to the root, to one that is not there, or to itself again. */
+/** Ancestors by the files, up to the root, a missing one or a repetition. */
 function chainOf(name: string, parents: Parents): string[] {
   const chain: string[] = []
   for (let at = parents.get(name) ?? null; at !== null && !chain.includes(at); at = parents.get(at) ?? null) {

@@ -39,7 +39,7 @@ import {
   workspaceFacts,
 } from './workspaces.ts'
 
-/** Organisations, their workspaces and persons, over one store. */
+/** Organisations, their workspaces and persons in one store. */
 export interface Organisation {
   readonly organisations: Organisations
   readonly workspaces: Workspaces
@@ -48,17 +48,17 @@ export interface Organisation {
   readonly presence: PresenceBook
   readonly agentWorkspaces: AgentWorkspaces
   readonly tokens: Tokens
-  /** `workspace.changed` and `presence.changed`. */
+  /** Emits `workspace.changed` and `presence.changed`. */
   readonly events: Pick<Emitter, 'on'>
-  /** Whose token this is, by what counts at this moment. */
+  /** The holder of this token, by the current state. */
   identify(token: string): Promise<Exclude<ApiCaller, { kind: 'owner' }> | undefined>
-  /** Calls back when access may have ended: clients that wait for or follow something are checked again. */
+  /** Calls back when access may have ended: waiting and following clients are checked again. */
   onAccessChange(look: () => void): () => void
-  /** The places of every organisation: all of them, or those whose workspaces have these ids. */
+  /** The positions of all workspaces of all organisations, or of those with these ids. */
   places(ids?: readonly string[]): Promise<NamedPlace[]>
-  /** A workspace as it is shown. */
+  /** A workspace as shown to callers. */
   factsOf(row: WorkspaceRow): Promise<WorkspaceFacts>
-  /** Makes what must be there, and goes on with who was there not long ago. */
+  /** Creates the default organisation and restores presence. */
   load(): Promise<void>
   stop(): Promise<void>
 }
@@ -70,7 +70,7 @@ export interface OrganisationDeps {
   readonly digest: Digest
   readonly log: Log
   readonly tokens: Tokens
-  /** Which data folder this process has: it archives none that another one has seated. */
+  /** Identifies the data folder of this process: it archives no workspaces placed by another. */
   readonly folder: string
   readonly settings: Pick<Settings, 'workspaceDepth' | 'awaySeconds' | 'offlineSeconds' | 'joinCodeHours'>
 }
@@ -113,12 +113,12 @@ export function createOrganisation(deps: OrganisationDeps): Organisation {
 
 /** The organisations in this store. */
 interface Organisations {
-  /** Makes the first one, with its root, where it is not there yet. */
+  /** Creates the default organisation and its root if missing. */
   ensureFirst(): Promise<void>
-  /** Makes one with its root. */
+  /** Creates an organisation and its root. */
   create(request: NewOrganisation): Promise<OrganisationFacts>
   list(): Promise<OrganisationFacts[]>
-  /** Throws `NAME_UNKNOWN` when there is none of this name. */
+  /** Throws `NAME_UNKNOWN` if there is none of this name. */
   expect(name: string): Promise<void>
 }
 
@@ -126,7 +126,7 @@ interface OrganisationsDeps {
   readonly store: Store
   readonly clock: Clock
   readonly ids: Ids
-  /** Told of the root of a new one, which is a workspace like any other. */
+  /** Called with the root of a new organisation, which is a workspace like any other. */
   onRoot(root: WorkspaceRow): void
 }
 
@@ -135,7 +135,7 @@ function createOrganisations({ store, clock, ids, onRoot }: OrganisationsDeps): 
     return isId(name) && (await store.count('organisations', { organisation: name })) > 0
   }
 
-  /** Both or neither: an organisation without a root would have no place for any workspace. */
+  /** In one commit: without a root no workspace could be created. */
   function draft({ name, title }: NewOrganisation): { row: OrganisationRow; root: WorkspaceRow; writes: Write[] } {
     const createdAt = Math.round(clock.now())
     const row: OrganisationRow = {
@@ -155,7 +155,7 @@ function createOrganisations({ store, clock, ids, onRoot }: OrganisationsDeps): 
   return {
     async ensureFirst() {
       if (await has(DEFAULT_ORGANISATION)) return
-      // Another process may just have made it; then this one has nothing left to do.
+      // Another process may just have created it; then nothing is left to do.
       await store.commit(draft({ name: DEFAULT_ORGANISATION }).writes)
     },
     async create(request) {
@@ -180,7 +180,7 @@ function byName(a: { name: string }, b: { name: string }): number {
   return a.name < b.name ? -1 : 1
 }
 
-/** Who asks, known from a credential, and in which organisation. */
+/** The caller known from a credential, and its organisation. */
 export type ApiCaller =
   | { readonly kind: 'owner'; readonly organisation: string }
   | { readonly kind: 'person'; readonly organisation: string; readonly name: string; readonly tokenId: string }
@@ -191,7 +191,7 @@ export interface WorkspaceCaller {
   readonly organisation: string
   readonly workspace: WorkspaceRow
   readonly tokenId: string
-  /** What the token may be used for; everything when there are none. */
+  /** What the token may be used for; everything if absent. */
   readonly scopes: readonly string[]
 }
 
@@ -200,7 +200,7 @@ interface IdentifyDeps {
   readonly workspaces: Pick<Workspaces, 'named'>
 }
 
-/** The holder of this token now. `undefined` when the token has ended, or its workspace is archived or missing. */
+/** The holder of this token now. `undefined` if the token has ended, or its workspace is archived or missing. */
 async function identify(
   token: string,
   { tokens, workspaces }: IdentifyDeps,
@@ -211,12 +211,12 @@ async function identify(
   const { organisation, kind, name, tokenId, scopes } = holding
   if (kind === 'person') return { kind: 'person', organisation, name, tokenId }
   const workspace = await workspaces.named(organisation, name)
-  // It may have been taken back while the store was asked.
+  // It may have been revoked while the store was queried.
   if (workspace?.status !== 'active' || !tokens.holderOf(token)) return undefined
   return { kind: 'workspace', organisation, workspace, tokenId, scopes }
 }
 
-/** Those that a workspace can reach, itself left out. */
+/** The workspaces that a workspace can reach, except itself. */
 export async function peersOf(
   { workspaces, presence }: Pick<Organisation, 'workspaces' | 'presence'>,
   from: WorkspaceRow,
@@ -234,13 +234,13 @@ export async function peersOf(
 const NO_PEERS =
   'There is no workspace above, beside or directly below this one. The owner gives others a place: quartermaster workspaces create'
 
-/** A workspace and one that it can reach, by what counts now. */
+/** A workspace and a peer that it can reach now. */
 interface ReachedPeer {
   readonly self: WorkspaceRow
   readonly peer: WorkspaceRow
 }
 
-/** What cannot be reached is answered like what is not there. Throws `PEER_NOT_FOUND`, and `INPUT_INVALID` for itself. */
+/** An unreachable peer is answered like a missing one. Throws `PEER_NOT_FOUND`, and `INPUT_INVALID` for itself. */
 export async function reachedPeer(
   workspaces: Pick<Workspaces, 'find' | 'seek' | 'reachable'>,
   from: WorkspaceRow,
@@ -253,7 +253,7 @@ export async function reachedPeer(
   return { self, peer }
 }
 
-/** The error for whom a workspace cannot reach. Only those that it can reach are suggested. */
+/** The error for an unreachable peer. Suggests only reachable ones. */
 export async function noPeer(
   workspaces: Pick<Workspaces, 'reachable'>,
   self: WorkspaceRow,

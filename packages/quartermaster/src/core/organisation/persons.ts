@@ -19,25 +19,25 @@ import { type AgentWorkspaces } from './agent-workspaces.ts'
 import { type Tokens } from './tokens.ts'
 import { type Draft, isId, refusedDraft, unknownWorkspace, type Workspaces } from './workspaces.ts'
 
-/** What is asked for with a person's token. */
+/** What is requested with a person's token. */
 interface PersonToken {
   readonly label?: string | undefined
   readonly ttlMs?: number | undefined
 }
 
-/** The accounts of persons. Each is a name in an organisation with tokens of its own. */
+/** Accounts of persons: a name in an organisation with its own tokens. */
 export interface Persons {
   list(organisation: string): Promise<PersonFacts[]>
-  /** Makes an account and its first token. Throws `NAME_TAKEN`. */
+  /** Creates an account and its first token. Throws `NAME_TAKEN`. */
   create(
     organisation: string,
     request: PersonToken & { readonly name: string; readonly title?: string | undefined },
   ): Promise<{ person: PersonFacts; issued: IssuedToken }>
-  /** Makes a token for a person who has an account. Throws `NAME_UNKNOWN`. */
+  /** Creates a token for an existing account. Throws `NAME_UNKNOWN`. */
   issue(organisation: string, name: string, wish: PersonToken): Promise<IssuedToken>
-  /** Makes a token, and the account where there is none. */
+  /** Creates a token, and the account if missing. */
   issueToAny(organisation: string, name: string, wish: PersonToken): Promise<IssuedToken>
-  /** Ends the account and all its tokens, in one step. What the person allowed stays until it is taken back. */
+  /** Ends the account and all its tokens in one step. Grants the person gave stay until revoked. */
   remove(organisation: string, name: string): Promise<PersonFacts>
 }
 
@@ -102,14 +102,13 @@ function factsOf({ id, organisation, workspace, title, createdAt }: PersonRow): 
   return { id, organisation, name: workspace, title, createdAt }
 }
 
-/** Codes that let a remote agent join: used once, and expired after a while. */
+/** Single-use, expiring codes that let a remote agent join. */
 export interface JoinCodes {
-  /** Makes a code. Its text is in this answer and nowhere else. */
+  /** Creates a code. Its text is only in this answer. */
   create(organisation: string, request: NewJoinCode): Promise<IssuedJoinCode>
-  /** All of them, newest first. */
   list(organisation: string): Promise<JoinCodeFacts[]>
   revoke(organisation: string, id: string): Promise<JoinCodeFacts>
-  /** Makes a workspace and its token in one step. Whatever is wrong with a code, the answer is the same. */
+  /** Creates a workspace and its token in one step. The answer is the same for everything that can be wrong with a code. */
   redeem(joining: Joining): Promise<{ workspace: WorkspaceRow; issued: IssuedToken }>
 }
 
@@ -141,25 +140,25 @@ export function createJoinCodes(deps: JoinCodesDeps): JoinCodes {
     return row && stateOf(row, now()) === 'open' ? row : undefined
   }
 
-  /** A code whose place is gone leads nowhere, like any other bad one. */
+  /** A code whose parent workspace is gone is invalid like any other. */
   async function draftFor({ organisation, parentId, role, abilities }: JoinCodeRow, name: string): Promise<Draft> {
     const parent = await workspaces.find(organisation, parentId)
     if (parent?.status !== 'active') throw refused()
     return workspaces.draft(organisation, { name, parent: parentId, role, abilities }, 'joined')
   }
 
-  /** Of two that come at once the second finds it used. */
+  /** Of two concurrent uses the second finds it used. */
   function use({ id }: JoinCodeRow, usedBy: string): Write {
     const at = now()
     const where = { id, usedAt: null, revokedAt: null, expiresAt: { above: at } }
     return update('joincodes', { where, set: { usedAt: at, usedBy }, guard: 'joincode.open' })
   }
 
-  /** An agent may have tools before it has a place, and a token of its name would have them. */
+  /** An agent may have tools before it has a workspace, and a token of its name would get them. */
   const isAgent = (organisation: string, name: string) =>
     organisation === DEFAULT_ORGANISATION && agentWorkspaces.isAgent(name)
 
-  /** A code that names the workspace leaves the joining agent no other name. */
+  /** A code with a workspace name fixes the name of the joining agent. */
   async function isTaken(organisation: string, name: string): Promise<boolean> {
     return isAgent(organisation, name) || (await workspaces.named(organisation, name)) !== undefined
   }
@@ -224,7 +223,7 @@ function taken(name: string): AppError {
   return new AppError('NAME_TAKEN', `A workspace is named "${name}" already. Choose another name.`)
 }
 
-/** One answer for a code that is wrong, used, expired or taken back: it tells nothing to a guesser. */
+/** One answer for a wrong, used, expired or revoked code, which tells a guesser nothing. */
 function refused(): AppError {
   const message = 'This join code is not good: it is wrong, or used, or over, or was taken back.'
   return new AppError('TOKEN_INVALID', `${message} Ask the person who gave it for another.`)

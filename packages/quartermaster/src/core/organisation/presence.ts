@@ -10,22 +10,22 @@ import { type Cancel, type Clock, type Emitter, type Log } from '../kernel/index
 import { allRows, type Store, update, type Write } from '../store/index.ts'
 import { createExpiryWatch } from './token-events.ts'
 
-/** Who is there. Heartbeats are kept in memory and written in batches: a commit for each would be most of all commits. */
+/** Presence of workspaces. Heartbeats are kept in memory and written in batches: one commit each would be most of all commits. */
 export interface PresenceBook {
-  /** Goes on with those that were heard of not long ago. */
+  /** Restores workspaces that were present recently. */
   load(): Promise<void>
-  /** It has been heard of. */
+  /** Records a sign of life. */
   beat(row: WorkspaceRow): void
-  /** It is present for as long as this takes: a client that waits for an answer sends nothing meanwhile. */
+  /** Present while this runs: a client that waits for an answer sends nothing meanwhile. */
   during<T>(row: WorkspaceRow, work: () => Promise<T>): Promise<T>
   of(row: WorkspaceRow): Presence
-  /** Reports the presence of a workspace that sends nothing itself, when its worker has found it changed. */
+  /** Announces a changed presence of a remote peer, found by its worker. */
   found(before: WorkspaceRow, now: WorkspaceRow): void
-  /** When it was heard of last, by what is known here or on record. */
+  /** When it was last heard of, in memory or in the store. */
   lastSeenAt(row: WorkspaceRow): number | null
-  /** Within how many seconds the next heartbeat should come. */
+  /** Seconds until the next expected heartbeat. */
   readonly nextWithinSeconds: number
-  /** Writes what is not written yet, and ends. */
+  /** Writes what is pending and stops. */
   stop(): Promise<void>
 }
 
@@ -44,9 +44,9 @@ interface Seen {
   told: Presence
 }
 
-/** Other processes hear of a heartbeat this late at most. */
+/** Other processes learn of a heartbeat with at most this delay. */
 const WRITE_EVERY_MS = 10_000
-/** As many go into one commit. */
+/** Rows per commit. */
 const BATCH = 200
 
 export function createPresence({ store, clock, emitter, log, settings }: PresenceDeps): PresenceBook {
@@ -72,7 +72,7 @@ export function createPresence({ store, clock, emitter, log, settings }: Presenc
 
   function stateOf(row: WorkspaceRow): Presence {
     if (row.status !== 'active') return 'offline'
-    // It says nothing by itself: it is there when its card was, at the last look.
+    // A remote peer sends no heartbeats: it is present if its card was available at the last check.
     if (row.origin === 'external') return row.registeredAt === null ? 'offline' : 'online'
     return stateAt(lastSeenAt(row))
   }
@@ -82,9 +82,9 @@ export function createPresence({ store, clock, emitter, log, settings }: Presenc
     if (from !== to) emitter.emit('presence.changed', { organisation, id, name, from, to, at: Math.round(clock.now()) })
   }
 
-  /** It has been silent here for long enough to be something else, unless another process has heard of it. */
+  /** It has been silent here long enough to change state, unless another process has heard of it. */
   async function look(id: string): Promise<void> {
-    // A store that does not answer knows nothing that is newer than what is known here.
+    // If the store does not answer, nothing newer is known.
     const row = await store.get('workspaces', id).catch(() => undefined)
     const one = seen.get(id)
     if (!one) return
@@ -107,7 +107,7 @@ export function createPresence({ store, clock, emitter, log, settings }: Presenc
     try {
       await store.commit(writes)
     } catch (error) {
-      // They are in memory, and the next batch has them.
+      // They stay in memory for the next batch.
       for (const id of ids) unwritten.add(id)
       return log.warn('heartbeats could not be written; they are tried again', { error: messageOf(error) })
     }
@@ -135,7 +135,7 @@ export function createPresence({ store, clock, emitter, log, settings }: Presenc
     tell(id, one, from)
   }
 
-  /** Beats now and from time to time, until the answer calls it off. */
+  /** Sends heartbeats now and regularly until cancelled. */
   function keepBeating(row: WorkspaceRow): Cancel {
     beat(row)
     let cancel = clock.after(awayMs / 3, again)
@@ -150,7 +150,7 @@ export function createPresence({ store, clock, emitter, log, settings }: Presenc
     nextWithinSeconds: settings.awaySeconds / 3,
     async load() {
       const since = Math.round(clock.now() - offlineMs)
-      // An agent elsewhere sends no heartbeats, and its silence says nothing.
+      // A remote agent sends no heartbeats, and its silence means nothing.
       const where = { lastSeenAt: { above: since }, origin: { not: 'external' } } as const
       for (const { id, organisation, workspace: name, lastSeenAt: at } of await allRows(store, 'workspaces', where)) {
         if (at === null || seen.has(id)) continue
@@ -182,7 +182,7 @@ export function createPresence({ store, clock, emitter, log, settings }: Presenc
   }
 }
 
-/** Another process may have heard of it later, and written that earlier. */
+/** Another process may have heard of it later and written earlier. */
 function heardOf(id: string, at: number): readonly Write[] {
   return [null, { below: at }].map(lastSeenAt =>
     update('workspaces', { where: { id, lastSeenAt }, set: { lastSeenAt: at }, rows: 'any' }),
@@ -190,15 +190,15 @@ function heardOf(id: string, at: number): readonly Write[] {
 }
 
 export interface CardParts {
-  /** What it can do by its view; `undefined` for one that is not an agent of this folder. */
+  /** Its abilities by its view; `undefined` for workspaces that are no agents of this project. */
   readonly skills: readonly Skill[] | undefined
-  /** Where it is reached here. */
+  /** The base URL of this server. */
   readonly url: string
-  /** Of this program, for those that say none of their own. */
+  /** The product version, for workspaces that report none. */
   readonly version: string
 }
 
-/** What others see of a workspace. The words of the owner and of the workspace itself are passed on unchanged. */
+/** A workspace as others see it. Texts of the owner and of the workspace are passed on unchanged. */
 export function cardOf(row: WorkspaceRow, parts: CardParts): AgentCard {
   const { workspace, card } = row
   return {
@@ -210,13 +210,13 @@ export function cardOf(row: WorkspaceRow, parts: CardParts): AgentCard {
   }
 }
 
-/** The view is what is known, so that it counts where both speak of the same. */
+/** The view is authoritative where both describe the same. */
 function skillsIn(view: readonly Skill[], own: readonly Skill[]): Skill[] {
   const known = new Set(view.map(({ id }) => id))
   return [...view, ...own.filter(({ id }) => !known.has(id))]
 }
 
-/** What others could ask it for: its role, and its description. */
+/** What others can ask it for: its role and its description. */
 function goodFor({ workspace, role, description, card }: WorkspaceRow): string {
   const words = description ?? card?.description ?? ''
   if (role === '') return words === '' ? `The workspace "${workspace}".` : words

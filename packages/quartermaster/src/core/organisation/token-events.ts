@@ -2,45 +2,45 @@ import { type TokenRow } from '../../contracts/index.ts'
 import { type Cancel, type Clock } from '../kernel/index.ts'
 import { type Store, type StoreNews } from '../store/index.ts'
 
-/** Keeps what is remembered of tokens in step with what other processes do to them. */
+/** Keeps cached tokens in step with changes of other processes. */
 interface TokenNews {
-  /** Reads them all. */
+  /** Loads all tokens. */
   readAll(): Promise<void>
-  /** Something was changed here: what is being read meanwhile may be older. */
+  /** Reports a change made here: a concurrent read may be older. */
   changedHere(): void
-  /** Reads this token again where the cached one may be old; nothing to wait for where it is not. */
+  /** Reloads this token if the cached one may be outdated; returns nothing to await otherwise. */
   fresh(hash: string): Promise<void> | undefined
-  /** Whether what is remembered counts. */
+  /** Whether the cache is valid. */
   isFresh(): boolean
 }
 
 interface TokenNewsDeps {
   readonly store: Store
   readonly clock: Clock
-  /** Absent where no other process changes tokens. */
+  /** Absent if no other process changes tokens. */
   readonly news: StoreNews | undefined
-  /** Remembers a row as it is in the store. */
+  /** Caches a row as stored. */
   take(row: TokenRow): void
-  /** Forgets what is not there any more: of this hash, or all but these. */
+  /** Evicts tokens: of this hash, or all except these. */
   forget(which: { readonly hash: string } | { readonly allBut: ReadonlySet<string> }): void
 }
 
 const PAGE = 1_000
-/** What could not be read is read again then; until it is, nothing that is remembered counts. */
+/** Retry interval of failed reads; until one succeeds the cache is not valid. */
 const PAUSE_MS = 1_000
-/** More changes here than that while reading: then it is read once more, later. */
+/** If more changes than this happen here during a read, it is repeated later. */
 const MOST_READS = 5
 
 export function createTokenNews({ store, clock, news, take, forget }: TokenNewsDeps): TokenNews {
   let changes = 0
   let isBehind = false
-  /** Changes that were told and are not read yet. */
+  /** Reported changes that are not read yet. */
   let unread = 0
   let losses = 0
   let reading: Promise<void> = Promise.resolve()
   let cancelTimer: Cancel = () => {}
 
-  /** What was changed here while it was read may be newer than what was read. */
+  /** Changes made here during a read may be newer than what was read. */
   async function unchanged<T>(read: () => Promise<T>): Promise<T> {
     for (let reads = 0; ; reads++) {
       const before = changes
@@ -50,7 +50,7 @@ export function createTokenNews({ store, clock, news, take, forget }: TokenNewsD
     }
   }
 
-  /** One after the other, so that what was read first is not remembered last. */
+  /** Reads are serialized, so that an older one never overwrites a newer one. */
   function inTurn(work: () => Promise<void>): Promise<void> {
     const turn = reading.then(work)
     reading = turn.catch(fallBehind)
@@ -66,7 +66,7 @@ export function createTokenNews({ store, clock, news, take, forget }: TokenNewsD
   function catchUp(): void {
     isBehind = true
     inTurn(readAll).catch(() => {
-      // It is tried again, and nothing that is remembered counts until then.
+      // It is retried, and the cache is not valid until then.
     })
   }
 
@@ -75,7 +75,7 @@ export function createTokenNews({ store, clock, news, take, forget }: TokenNewsD
     const rows = await unchanged(() => allTokens(store))
     for (const row of rows) take(row)
     forget({ allBut: new Set(rows.map(({ hash }) => hash)) })
-    // What changed since it was lost once more was perhaps not read.
+    // Changes during another disconnection may not have been read.
     if (before === losses) isBehind = false
   }
 
@@ -90,12 +90,12 @@ export function createTokenNews({ store, clock, news, take, forget }: TokenNewsD
     else forget({ hash })
   }
 
-  /** What is told of does not count until it is read. */
+  /** A changed token is not valid until it is reloaded. */
   function heardOf(ids: readonly string[]): void {
     unread++
     inTurn(() => readSome(ids))
       .catch(() => {
-        // Everything is read again, and nothing that is remembered counts until then.
+        // Everything is reloaded, and the cache is not valid until then.
       })
       .finally(() => {
         unread--
@@ -137,23 +137,23 @@ async function allTokens(store: Store): Promise<readonly TokenRow[]> {
   }
 }
 
-/** Notices when something is over by its time, with one timer for all of it. */
+/** Reports expiries, with one timer for all of them. */
 interface ExpiryWatch {
-  /** Tells of it at that time; a later word about the same id replaces this one. */
+  /** Reports at that time; a later call with the same id replaces it. */
   expect(id: string, expiresAt: number): void
-  /** It has ended otherwise, or has no end any more. */
+  /** It ended otherwise, or has no expiry any more. */
   forget(id: string): void
 }
 
 interface ExpiryWatchDeps {
   readonly clock: Clock
-  /** Called once for each that is over. */
+  /** Called once per expired id. */
   onExpired(id: string): void
 }
 
 /**
- * A timer stands still while the machine sleeps and the clock does not, so it is never set for longer: what ended during
- * a night is told of within a minute of the morning. It also keeps every wait far below the longest that a timer can do.
+ * A timer stops while the machine sleeps and the clock does not, so it is never set for longer: what expired overnight is reported
+ * within a minute of waking. It also keeps every delay far below a timer's maximum.
  */
 const LOOK_EVERY_MS = 60_000
 

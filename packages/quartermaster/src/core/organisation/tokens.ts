@@ -11,82 +11,84 @@ import { type Cancel, type Clock, type Digest, didYouMean, type Ids } from '../k
 import { insert, type Store, type StoreNews, update, type Write } from '../store/index.ts'
 import { createExpiryWatch, createTokenNews } from './token-events.ts'
 
-/** Who gets a token, or has one: an agent or a person, never both. */
+/** The holder of a token: an agent or a person, never both. */
 export type Bearer =
   | { readonly agent: string; readonly person?: undefined }
   | { readonly person: string; readonly agent?: undefined }
 
-/** Whom a token stands for. */
+/** The caller that a token stands for. */
 export type TokenHolder = Bearer & { readonly tokenId: string; readonly organisation: string }
 
-/** Whose tokens, in which organisation. */
+/** The tokens of a holder in an organisation. */
 export interface TokenOwner {
   readonly organisation: string
   readonly kind: TokenRow['callerKind']
   readonly name: string
 }
 
-/** A token and everything that is decided by it. */
+/** A token and everything that decisions about it need. */
 export interface Holding extends TokenOwner {
   readonly tokenId: string
-  /** What it may be used for; everything when there are none. */
+  /** What it may be used for; everything if absent. */
   readonly scopes: readonly string[]
 }
 
-/** What is asked for with a new token. */
+/** What is requested with a new token. */
 export type TokenRequest = Bearer & {
   label?: string | undefined
   ttlMs?: number | undefined
-  /** The first one when absent. */
+  /** The default organisation if absent. */
   organisation?: string | undefined
   scopes?: readonly TokenScope[] | undefined
 }
 
-/** The credentials of agents and persons: shown once, kept as a hash. */
+/** Credentials of agents and persons: shown once, stored as a hash. */
 export interface Tokens {
-  /** Reads them all; from then on `verify` needs nothing but memory. */
+  /** Loads all tokens; from then on `verify` needs only memory. */
   load(): Promise<void>
-  /** Makes a token. Its text is in this answer and nowhere else. */
+  /** Creates a token. Its text is only in this answer. */
   create(request: TokenRequest): Promise<IssuedToken>
-  /** Makes a token together with what else is written, or neither: then it throws what is made of the guard, or says nothing. */
+  /**
+   * Creates a token together with other writes, atomically: otherwise throws the error for the failed guard, or returns nothing.
+   */
   createWith(
     request: TokenRequest,
     also: readonly Write[],
     refusal?: (guard: string | undefined) => AppError,
   ): Promise<IssuedToken | undefined>
-  /** Those of an organisation, or of one agent in it. */
+  /** Tokens of an organisation, or of one agent in it. */
   list(organisation: string, agent?: string): TokenFacts[]
-  /** All tokens that a holder has or had. */
+  /** All present and past tokens of a holder. */
   listOf(owner: TokenOwner): TokenFacts[]
-  /** Whose token this is, good or not. */
+  /** The holder of this token, valid or not. */
   holding(id: string): Holding | undefined
-  /** Ends it, at once. Ending one that has ended changes nothing, but stores an end that could not be stored before. */
+  /** Revokes it immediately. Revoking again changes nothing, except that it stores an end that could not be stored before. */
   revoke(id: string): Promise<TokenFacts>
-  /** Ends all tokens of a holder at once, together with other writes. Answers whether all of that was as expected. */
+  /** Revokes all tokens of a holder together with other writes. Returns whether everything was as expected. */
   revokeAll(owner: TokenOwner, also: readonly Write[]): Promise<boolean>
-  /** Makes a successor; the old one stays valid for the overlap, so that no client is cut off while it is handed out. */
+  /** Creates a successor; the old token stays valid for the overlap, so that no client loses access meanwhile. */
   rotate(id: string, options: { overlapMs: number }): Promise<IssuedToken>
   /**
-   * Makes a token for one run, in the first organisation unless said. It is in memory only: not stored, not listed, and gone with
-   * this process.
+   * Creates a token for one run, in the default organisation unless given. It is in memory only: not stored, not listed, and ends
+   * with this process.
    */
   lend(agent: string, options: { organisation?: string | undefined; ttlMs: number }): LentToken
-  /** Keeps a lent token for this long from now, and answers until when. Throws `NAME_UNKNOWN` when it has ended. */
+  /** Extends a lent token by this long from now and returns its expiry. Throws `NAME_UNKNOWN` if it has ended. */
   extend(id: string, options: { ttlMs: number }): number
-  /** The lent tokens that are good now, by their ids. */
+  /** The valid lent tokens, by id. */
   lent(): readonly string[]
-  /** Whom a token stands for, where it is for everything or for tools. */
+  /** The caller of a token that is for everything or for tools. */
   verify(token: string): TokenHolder | undefined
-  /** Whom a token stands for, in whichever organisation and whatever it is for. */
+  /** The caller of a token, in any organisation and for any purpose. */
   holderOf(token: string): Holding | undefined
   /**
-   * Reads a token again where the cached one may be old, because changes of other processes were not received. Nothing to wait
-   * for elsewhere. Rejects where the store does not answer: then the holder is unknown.
+   * Reloads a token if the cached one may be outdated because changes of other processes were not received. Returns nothing to
+   * await otherwise. Rejects if the store does not answer: then the holder is unknown.
    */
   fresh(token: string): Promise<void> | undefined
-  /** Whether everything is heard of that other processes do, so that what is remembered counts. */
+  /** Whether changes of other processes are received, so that the cache is valid. */
   isFresh(): boolean
-  /** Calls back when a token was taken back or its time is over: whatever it has open must end. */
+  /** Calls back when a token was revoked or expired: its open requests must end. */
   onRevoked(listener: (id: string) => void): () => void
 }
 
@@ -95,7 +97,7 @@ export interface TokensDeps {
   readonly clock: Clock
   readonly ids: Ids
   readonly digest: Digest
-  /** What other processes do to tokens; absent where there are no others. */
+  /** Notifications of other processes; absent if there are none. */
   readonly news?: StoreNews | undefined
 }
 
@@ -109,7 +111,7 @@ export function createTokens({ store, clock, ids, digest, news }: TokensDeps): T
   }
   const lent = createLentTokens({ clock, ids, digest, prefix: PREFIX, onEnded: tell })
   const expiry = createExpiryWatch({ clock, onExpired: tell })
-  /** Tokens that have ended here and, as far as anyone knows, not yet in the store. */
+  /** Tokens that have ended here but maybe not in the store yet. */
   const unstored = new Set<string>()
 
   const now = () => Math.round(clock.now())
@@ -128,7 +130,7 @@ export function createTokens({ store, clock, ids, digest, news }: TokensDeps): T
 
   const others = createTokenNews({ store, clock, news, take: takeStored, forget })
 
-  /** As it is in the store by now. One that has ended here stays so, also where that is not stored yet. */
+  /** The stored row. A token that ended here stays ended, even if that is not stored yet. */
   function takeStored(row: TokenRow): void {
     const before = byHash.get(row.hash)
     const wasGood = before !== undefined && stateOf(before, now()) === 'active'
@@ -159,7 +161,7 @@ export function createTokens({ store, clock, ids, digest, news }: TokensDeps): T
     else expiry.forget(row.id)
   }
 
-  /** In memory first: while it is being stored no client may be let in any more, and nothing may stay open. */
+  /** In memory first: while it is being stored no client may be let in and nothing may stay open. */
   function end(row: TokenRow): TokenRow {
     if (row.revokedAt !== null) return row
     const ended = { ...row, revokedAt: now() }
@@ -249,7 +251,7 @@ export function createTokens({ store, clock, ids, digest, news }: TokensDeps): T
       const outcome = await store.commit([update('tokens', { where, set: { revokedAt: now() }, rows: 'any' }), ...also])
       if (!outcome.committed) return false
       for (const { id } of rows) unstored.delete(id)
-      // One that was being made meanwhile is remembered by now, and has ended in the store.
+      // One that was created meanwhile is cached by now, and has ended in the store.
       for (const row of [...byHash.values()].filter(isOf(owner)))
         if (row.revokedAt === null) takeStored((await store.get('tokens', row.id)) ?? row)
       return true
@@ -284,7 +286,7 @@ export function createTokens({ store, clock, ids, digest, news }: TokensDeps): T
       ])
       if (!outcome.committed)
         throw new AppError('EDIT_CONFLICT', `Token "${id}" was rotated or revoked meanwhile. Look again.`)
-      // As it is by now: it may have been revoked since, and that must stand.
+      // The current row: it may have been revoked since, which must stand.
       keep({ ...find(id), expiresAt, replacedBy: row.id })
       keep(row)
       return { token, facts: factsOf(row, now()) }
@@ -304,7 +306,7 @@ export function createTokens({ store, clock, ids, digest, news }: TokensDeps): T
       return kind === 'person' ? { tokenId, organisation, person: name } : { tokenId, organisation, agent: name }
     },
     holderOf,
-    // Most of the time there is nothing to read, and then nothing to make a hash for.
+    // Usually there is nothing to reload, so no hash is computed.
     fresh: token => (others.isFresh() || !token.startsWith(`${PREFIX}_`) ? undefined : others.fresh(digest(token))),
     isFresh: () => others.isFresh(),
     onRevoked(listener) {
@@ -347,16 +349,16 @@ function bearerOf({ callerKind, callerName }: TokenRow): Bearer {
   return callerKind === 'person' ? { person: callerName } : { agent: callerName }
 }
 
-/** Tokens for one run: in memory only, good for a while, gone with the process. */
+/** Tokens for one run: in memory only, valid for a while, gone with the process. */
 interface LentTokens {
   lend(agent: string, options: { organisation: string; ttlMs: number }): LentToken
-  /** Makes it good for this long from now; `undefined` when it has ended. */
+  /** Makes it valid for this long from now; `undefined` if it has ended. */
   extend(id: string, options: { ttlMs: number }): number | undefined
-  /** The token with this hash, if it is good. */
+  /** The valid token with this hash. */
   find(hash: string): { readonly id: string; readonly organisation: string; readonly agent: string } | undefined
-  /** Ends it; `undefined` when there is none. */
+  /** Ends it; `undefined` if there is none. */
   revoke(id: string): TokenFacts | undefined
-  /** Those that are good. */
+  /** The valid ones. */
   ids(): readonly string[]
 }
 
@@ -365,7 +367,7 @@ interface LentTokensDeps {
   readonly ids: Ids
   readonly digest: Digest
   readonly prefix: string
-  /** Told when one is over, by its time or because it was given back. */
+  /** Called when one ends, by expiry or return. */
   onEnded(id: string): void
 }
 

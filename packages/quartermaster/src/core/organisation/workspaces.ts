@@ -14,31 +14,30 @@ import { type Clock, type Emitter, type Ids } from '../kernel/index.ts'
 import { allRows, insert, mustExist, mustNotExist, type Store, update, type Write } from '../store/index.ts'
 import { type PresenceBook } from './presence.ts'
 
-/** The workspaces of every organisation. Whatever is asked names the organisation; nothing of another is ever found. */
+/** The workspaces of every organisation. Each query names the organisation and never finds anything of another. */
 export interface Workspaces {
-  /** By its id. */
   find(organisation: string, id: string): Promise<WorkspaceRow | undefined>
   named(organisation: string, name: string): Promise<WorkspaceRow | undefined>
-  /** By its id, else by its name. */
+  /** By id, else by name. */
   seek(organisation: string, idOrName: string): Promise<WorkspaceRow | undefined>
-  /** The same. Throws `NAME_UNKNOWN`. */
+  /** By id, else by name. Throws `NAME_UNKNOWN`. */
   pick(organisation: string, idOrName: string): Promise<WorkspaceRow>
   tree(organisation: string): Promise<Tree>
-  /** Those above it, the nearest first. */
+  /** Its ancestors, nearest first. */
   above(row: WorkspaceRow): Promise<WorkspaceRow[]>
   /** All that it can reach, itself included, by name. */
   reachable(from: WorkspaceRow): Promise<WorkspaceRow[]>
-  /** What is written for a new one, with the row. Throws when it may not be there. */
+  /** The row and writes of a new workspace. Throws if it is not allowed. */
   draft(organisation: string, request: NewWorkspace, origin: WorkspaceOrigin): Promise<Draft>
   create(organisation: string, request: NewWorkspace): Promise<WorkspaceRow>
   change(organisation: string, id: string, change: WorkspaceChange): Promise<WorkspaceRow>
-  /** Cannot be reached any more and its tokens are refused, until it is brought back. */
+  /** Makes it unreachable and its tokens invalid, until it is restored. */
   archive(organisation: string, id: string): Promise<WorkspaceRow>
   /** Notifies listeners of the present state. */
   tell(row: WorkspaceRow): void
 }
 
-/** A workspace that is about to be. */
+/** A workspace to create. */
 export interface Draft {
   readonly row: WorkspaceRow
   readonly writes: readonly Write[]
@@ -50,7 +49,7 @@ interface WorkspacesDeps {
   readonly ids: Ids
   readonly emitter: Pick<Emitter, 'emit'>
   readonly settings: Pick<Settings, 'workspaceDepth'>
-  /** Whether an agent of this process's folder has this name. */
+  /** Whether an agent of this process's project has this name. */
   isAgent(name: string): boolean
 }
 
@@ -122,7 +121,7 @@ export function createWorkspaces({ store, clock, ids, emitter, settings, isAgent
     return changed
   }
 
-  /** A workspace that another data folder has placed can be archived, so it can be brought back too. */
+  /** A workspace placed by another data folder can be archived, so it can be restored too. */
   async function isBroughtBack(row: WorkspaceRow, { status, ...more }: WorkspaceChange): Promise<boolean> {
     const { organisation, workspace } = row
     if (status !== 'active' || isAgent(workspace) || Object.keys(defined(more)).length > 0) return false
@@ -165,7 +164,7 @@ export function createWorkspaces({ store, clock, ids, emitter, settings, isAgent
     },
     async archive(organisation, id) {
       const row = await pick(organisation, id)
-      // One that only another data folder has seated may be all that is left of it.
+      // A workspace placed only by another data folder may be all that is left of it.
       if (isAgent(row.workspace)) refuseFolders(row, isAgent)
       if (row.parentId === null) throw new AppError('REQUEST_REFUSED', 'The root of an organisation stays.')
       return row.status === 'archived' ? row : write(row, { status: 'archived' })
@@ -173,7 +172,7 @@ export function createWorkspaces({ store, clock, ids, emitter, settings, isAgent
   }
 }
 
-/** The error for a workspace that is not there, and just as well for one of another organisation. */
+/** The error for a workspace that does not exist or is in another organisation. */
 export function unknownWorkspace(idOrName: string): AppError {
   return new AppError('NAME_UNKNOWN', `There is no workspace "${shown(idOrName)}".`)
 }
@@ -215,18 +214,18 @@ export function refusedDraft({ workspace }: WorkspaceRow, guard: string | undefi
   return new AppError('NAME_TAKEN', `A workspace is named "${workspace}" already. Choose another name.`)
 }
 
-/** People and agents take "ADA" and "ada" for one, and tell the one what is for the other. */
+/** People and agents confuse "ADA" with "ada" and would send one what is for the other. */
 function inOneCase({ organisation, workspace }: WorkspaceRow): Write {
   return mustNotExist('workspaces', { organisation, workspace: { otherCaseOf: workspace } }, 'workspace.case')
 }
 
-/** A token that an agent of this name once had would let its holder in here, unless its time is over. */
+/** A token of an earlier agent of this name would give access here, unless it has expired. */
 function withoutTokens({ organisation, workspace, createdAt: now }: WorkspaceRow): readonly Write[] {
   const where = { organisation, workspace, callerKind: 'agent', revokedAt: null } as const
   return [null, { above: now }].map(expiresAt => mustNotExist('tokens', { ...where, expiresAt }, 'workspace.token'))
 }
 
-/** Ids and names are of these characters; whatever else is asked for is not there. */
+/** Ids and names consist of these characters; nothing else exists. */
 export function isId(text: string): boolean {
   return /^[\w-]{1,128}$/.test(text)
 }
@@ -246,7 +245,7 @@ function refuseDepth(tier: number, most: number): void {
   throw new AppError('INPUT_INVALID', message)
 }
 
-/** What a file says would be undone by the next look at it. */
+/** What a file defines would be undone by the next sync. */
 function refuseFolders({ origin, workspace, status }: WorkspaceRow, isAgent: (name: string) => boolean): void {
   if (origin !== 'folder') return
   const message = `"${workspace}" is an agent of the project folder: its place is what agents/${workspace}.json says.`
@@ -254,7 +253,7 @@ function refuseFolders({ origin, workspace, status }: WorkspaceRow, isAgent: (na
   throw new AppError('REQUEST_REFUSED', `${message} ${status === 'archived' ? back : 'Change or remove that file.'}`)
 }
 
-/** Those above may not have moved meanwhile: two moves at once could make a circle. */
+/** Guards that the ancestors have not moved: two concurrent moves could make a circle. */
 function moveGuards(tree: Tree, row: WorkspaceRow, parent: WorkspaceRow, most: number): Write[] {
   if (row.parentId === null) throw new AppError('REQUEST_REFUSED', 'The root of an organisation has nothing above it.')
   refuseArchived(parent)
@@ -269,16 +268,16 @@ function defined<T extends object>(facts: T): { [K in keyof T]?: Exclude<T[K], u
   return Object.fromEntries(Object.entries(facts).filter(([, value]) => value !== undefined)) as never
 }
 
-/** The workspaces of one organisation, as they hang together. */
+/** The workspace tree of one organisation. */
 interface Tree {
   get(id: string): WorkspaceRow | undefined
-  /** How far below its root; the root has 0. */
+  /** Depth below the root, which has 0. */
   tier(row: WorkspaceRow): number
-  /** Those above it, the nearest first. */
+  /** Its ancestors, nearest first. */
   above(row: WorkspaceRow): WorkspaceRow[]
-  /** How many levels there are below it. */
+  /** Number of levels below it. */
   height(row: WorkspaceRow): number
-  /** All of them, each followed by those below it, in the order of their names. */
+  /** All workspaces, each followed by its descendants, by name. */
   ordered(): WorkspaceRow[]
 }
 
@@ -293,7 +292,7 @@ export function createTree(rows: readonly WorkspaceRow[]): Tree {
 
   function above(row: WorkspaceRow): WorkspaceRow[] {
     const found: WorkspaceRow[] = []
-    // Nothing hangs below itself; whatever a damaged store says, this ends.
+    // Nothing is below itself, so this ends even with a damaged store.
     for (let at = upOf(row); at && !found.includes(at); at = upOf(at)) found.push(at)
     return found
   }
@@ -312,14 +311,14 @@ export function createTree(rows: readonly WorkspaceRow[]): Tree {
   }
 }
 
-/** A place in an organisation, and whether an agent may have it. */
+/** A position in an organisation, and whether an agent may have it. */
 export type NamedPlace = Pick<WorkspaceRow, 'organisation' | 'workspace' | 'status'>
 
-/** As many as one question to the store may answer. */
+/** The store's page limit. */
 const PAGE = 1_000
 const COLUMNS = ['id', 'organisation', 'workspace', 'status'] as const
 
-/** The places of every organisation: all of them, or those whose workspaces have these ids. */
+/** The positions of all workspaces of all organisations, or of those with these ids. */
 export async function placesIn(store: Store, ids?: readonly string[]): Promise<NamedPlace[]> {
   const found: NamedPlace[] = []
   for (let after: readonly string[] | undefined; ; ) {
@@ -333,7 +332,7 @@ export async function placesIn(store: Store, ids?: readonly string[]): Promise<N
   }
 }
 
-/** A workspace as others are shown it. `above` has those above it, the nearest first. */
+/** A workspace as shown to others. `above` has its ancestors, nearest first. */
 export function workspaceFacts(
   row: WorkspaceRow,
   above: readonly WorkspaceRow[],
@@ -361,7 +360,7 @@ export function workspaceFacts(
   }
 }
 
-/** A workspace as one that can reach it is shown it. */
+/** A workspace as shown to one that can reach it. */
 export function peerFacts(
   row: WorkspaceRow,
   relation: Relation,
@@ -382,14 +381,14 @@ export function peerFacts(
   }
 }
 
-/** Whether this is the one that is meant by an id or a name. */
+/** Whether an id or a name means this workspace. */
 export function isNamed({ id, workspace }: Pick<WorkspaceRow, 'id' | 'workspace'>, idOrName: string): boolean {
   return idOrName === id || idOrName === workspace
 }
 
 const PAGE_OF_ROWS = 100
 
-/** The page that begins behind the row whose id the cursor is. */
+/** The page after the row of the cursor. */
 export function pageOf(
   rows: readonly WorkspaceRow[],
   { limit = PAGE_OF_ROWS, cursor }: { limit?: number | undefined; cursor?: string | undefined },
@@ -402,28 +401,28 @@ export function pageOf(
   return { items, nextCursor: end < rows.length ? (items.at(-1)?.id ?? null) : null }
 }
 
-/** As much of a workspace as access is decided by. */
+/** The fields of a workspace that decide access. */
 export type Place = Pick<WorkspaceRow, 'id' | 'organisation' | 'parentId' | 'status'>
 
 /**
- * Whether one workspace can reach another: the one rule for discovery, delegation, memory and events. It reaches itself,
- * the one above it, those beside it and those directly below it, within one organisation, and nothing that is archived.
+ * Whether one workspace can reach another: the one rule for discovery, delegation, memory and events. It reaches itself, its
+ * parent, its siblings and its children, within one organisation, and nothing archived.
  */
 export function mayReach(from: Place, to: Place): boolean {
   return relationOf(from, to) !== undefined
 }
 
-/** How another workspace stands to one that can reach it; `undefined` when it cannot. */
+/** The relation of another workspace to one that can reach it; `undefined` if it cannot. */
 export function relationOf(from: Place, to: Place): Relation | undefined {
   if (from.status !== 'active' || to.status !== 'active' || from.organisation !== to.organisation) return undefined
   if (from.id === to.id) return 'self'
   if (to.id === from.parentId) return 'parent'
   if (to.parentId === from.id) return 'child'
-  // What has nothing above it is a root, and a root has no siblings.
+  // A workspace without a parent is a root, and a root has no siblings.
   return from.parentId !== null && from.parentId === to.parentId ? 'sibling' : undefined
 }
 
-/** Those of them that a workspace can reach, itself included. */
+/** The workspaces that a workspace can reach, itself included. */
 export function reachable<P extends Place>(from: Place, among: readonly P[]): P[] {
   return among.filter(to => mayReach(from, to))
 }

@@ -8,7 +8,7 @@ import {
 } from '../../../contracts/index.ts'
 import { type AgentSession } from '../../agents/index.ts'
 import {
-  allowableForGood,
+  allowableAlways,
   type Catalogue,
   type ConsentOperationDefinition,
   type ScopedCall,
@@ -78,7 +78,7 @@ export function createConsentGate({ storage, catalogue, clock }: ConsentGateDeps
         digest,
         asks,
         snapshot: new Set(
-          allowableForGood(session.agent()?.consent?.allow ?? [], catalogue.current().consentOperations),
+          allowableAlways(session.agent()?.consent?.allow ?? [], catalogue.current().consentOperations),
         ),
         // An answer for other arguments is no answer: allowing one deletion must not allow any.
         allowedNow: new Set(consented?.digest === digest ? consented.operations : []),

@@ -7,7 +7,7 @@ import {
   type OperationRow,
   type Settings,
 } from '../../../contracts/index.ts'
-import { type Catalogue, isOlderHash, type Tool } from '../../catalogue/index.ts'
+import { type Catalogue, isOldHash, type Tool } from '../../catalogue/index.ts'
 import { callerKey, canonicalJson } from '../../kernel/index.ts'
 import { mustExist, pagesOf, type Store, update, type Where, type Write } from '../../store/index.ts'
 import {
@@ -131,7 +131,7 @@ export function requestStatus(called: CalledTool & Pick<ApprovalRow, 'tool'>, ca
   const tool = generation.tools.get(name)
   if (tool) return isSameTool(called, tool) ? 'valid' : 'changed'
   const mayReturn = [...generation.capabilities.values()].some(
-    ({ unseen, leftOut }) => unseen !== undefined || leftOut.some(({ name: own, calledAs = own }) => calledAs === name),
+    ({ unseen, hidden }) => unseen !== undefined || hidden.some(({ name: own, calledAs = own }) => calledAs === name),
   )
   return mayReturn || mayStillLoad(catalogue) ? 'unavailable' : 'removed'
 }
@@ -143,7 +143,7 @@ export function mayStillLoad(catalogue: Definitions): boolean {
 
 /** Whether the tool is unchanged since it was called. An older kind of hash cannot tell; the recorded safety facts can. */
 export function isSameTool(called: CalledTool, tool: Tool): boolean {
-  if (!isOlderHash(called.definitionHash)) return called.definitionHash === tool.definitionHash
+  if (!isOldHash(called.definitionHash)) return called.definitionHash === tool.definitionHash
   const { mutates = tool.mutates, retry = tool.retry, parentId, asks = [], effects = [] } = called
   // A nested call is not retried, whatever its tool says.
   const isRetriedAlike = retry === tool.retry || (parentId !== undefined && parentId !== null)
