@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import type { Events } from '../../contracts/index.ts'
 import { createEmitter } from '../kernel/index.ts'
-import { type AgentEntry, type AgentsDeps, createAgents } from './agents.ts'
+import { type AgentEntry, type AgentsDeps, createAgents } from './index.ts'
 
 const entry = (name: string): AgentEntry => ({ name, file: `${name}.json`, hash: name, problems: [] })
 

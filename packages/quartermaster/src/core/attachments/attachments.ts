@@ -5,24 +5,24 @@ import {
   type AttachmentService,
 } from '../../contracts/index.ts'
 import { type ApiCaller, type Handlers, type Organisation, workspaceOf } from '../organisation/index.ts'
-import { type AttachmentReader, attachmentFacts, createOutlet, type Outlet } from './content.ts'
+import { type AttachmentReader, attachmentFacts, createDownloads, type Downloads } from './content.ts'
 import { type AttachmentUses, createUses } from './pruner.ts'
-import { type AttachmentSettings, createIntake, type Intake, type IntakeDeps, mostBytes } from './upload.ts'
+import { type AttachmentSettings, createUploads, type IntakeDeps, mostBytes, type ReceiveUpload } from './upload.ts'
 
 /** Files that people and workspaces upload, stored by content hash. */
 export interface Attachments extends AttachmentUses {
-  readonly receive: Intake
+  readonly receive: ReceiveUpload
   factsOf(reader: AttachmentReader, id: string): Promise<AttachmentFacts>
-  readonly open: Outlet['open']
+  readonly open: Downloads['open']
 }
 
 export function createAttachments(deps: IntakeDeps): Attachments {
-  const outlet = createOutlet(deps)
+  const downloads = createDownloads(deps)
   return {
-    ...createUses({ ...deps, outlet }),
-    receive: createIntake(deps),
-    factsOf: async (reader, id) => attachmentFacts(await outlet.find(reader, id)),
-    open: outlet.open,
+    ...createUses({ ...deps, downloads }),
+    receive: createUploads(deps),
+    factsOf: async (reader, id) => attachmentFacts(await downloads.find(reader, id)),
+    open: downloads.open,
   }
 }
 

@@ -100,13 +100,13 @@ interface OutletDeps {
 }
 
 /** Serves files to those who may read them. */
-export interface Outlet {
+export interface Downloads {
   /** Throws `NAME_UNKNOWN` for a missing file and, in the same words, for one of others. */
   find(reader: AttachmentReader, id: string): Promise<AttachmentRow>
   open(reader: AttachmentReader, id: string): Promise<OpenedAttachment>
 }
 
-export function createOutlet({ store, log, openDigest }: OutletDeps): Outlet {
+export function createDownloads({ store, log, openDigest }: OutletDeps): Downloads {
   async function find(reader: AttachmentReader, id: string): Promise<AttachmentRow> {
     const row = await store.get('attachments', id)
     if (!row || !(await mayRead(reader, row))) throw unknownAttachment(id)

@@ -17,7 +17,7 @@ import {
   type Where,
   type Write,
 } from '../store/index.ts'
-import { type AttachmentReader, messageAttachment, type Outlet } from './content.ts'
+import { type AttachmentReader, type Downloads, messageAttachment } from './content.ts'
 import { createRemoval, ending } from './upload.ts'
 
 /** Removes attachments without a message and incomplete uploads. */
@@ -186,15 +186,15 @@ const PAGE = 1_000
 export function createUses({
   store,
   clock,
-  outlet,
+  downloads,
 }: {
   readonly store: Store
   readonly clock: Clock
-  readonly outlet: Pick<Outlet, 'find'>
+  readonly downloads: Pick<Downloads, 'find'>
 }): AttachmentUses {
   return {
     async usesOf(ids, from, rows) {
-      const found = await Promise.all([...new Set(ids)].map(id => outlet.find(from, id)))
+      const found = await Promise.all([...new Set(ids)].map(id => downloads.find(from, id)))
       const { organisation } = from
       const writes = found.flatMap(({ id: attachmentId }) => [
         update('attachments', { where: { id: attachmentId, organisation }, set: { looseSince: null }, guard: GUARD }),

@@ -20,7 +20,7 @@ export interface IntakeDeps {
 }
 
 /** Stores a file while it is received. An aborted or oversized upload leaves nothing. */
-export type Intake = (upload: Upload, content: AsyncIterable<Uint8Array>) => Promise<AttachmentFacts>
+export type ReceiveUpload = (upload: Upload, content: AsyncIterable<Uint8Array>) => Promise<AttachmentFacts>
 
 /** Unsent uploads per workspace or person. A sender has one or two; more would be a way to fill the disk. */
 export const MOST_UNUSED = 200
@@ -50,11 +50,11 @@ interface Same {
   readonly isWhole: boolean
 }
 
-export function createIntake({ store, clock, ids, log, openDigest, settings }: IntakeDeps): Intake {
+export function createUploads({ store, clock, ids, log, openDigest, settings }: IntakeDeps): ReceiveUpload {
   const limit = mostBytes(settings)
   const takeAway = createRemoval({ store, clock })
 
-  async function refuseHoarding({ organisation, by, workspaceId }: Upload): Promise<void> {
+  async function refuseTooManyUploads({ organisation, by, workspaceId }: Upload): Promise<void> {
     const own = { organisation, workspace: by, workspaceId }
     const unused = await store.count('attachments', { ...own, looseSince: { not: null } })
     if (unused < MOST_UNUSED) return
@@ -164,7 +164,7 @@ export function createIntake({ store, clock, ids, log, openDigest, settings }: I
 
   return async (upload, content) => {
     if ((upload.announcedSize ?? 0) > limit) throw tooLarge(settings)
-    await refuseHoarding(upload)
+    await refuseTooManyUploads(upload)
     const incoming: Incoming = { upload, blobId: ids.next('blob'), digest: openDigest(), size: 0, kept: 0 }
     try {
       return await finish(await readAll(incoming, content))

@@ -4,9 +4,8 @@ import { sha256 } from '../../adapters/system/index.ts'
 import { DEFAULT_SETTINGS } from '../../contracts/index.ts'
 import { simpleCapability, simpleTool } from '../../testing/hub.ts'
 import { atOnce } from '../kernel/index.ts'
-import { isOldHash } from './check-tool.ts'
 import { checkUnit } from './check-unit.ts'
-import type { AnyTool, SourceKind } from './index.ts'
+import { type AnyTool, isOldHash, type SourceKind } from './index.ts'
 
 const input = {
   type: 'object',
@@ -54,42 +53,44 @@ describe('the hash of a definition', () => {
     expect([hashOf(), sha256('1'), 'v1:a', 'v3:a'].map(isOldHash)).toEqual([false, true, true, false])
   })
 
-  it.each<[string, Partial<AnyTool>]>([
-    ['title', { title: 'Maker' }],
-    ['short', { short: 'Makes something.' }],
-    ['examples', { examples: [{ query: 'Make it.', input: { title: 'a' } }] }],
-    ['command', { command: { name: 'build' } }],
-    ['a description in the schema', schema(text => text.replace('What it is called.', 'Its name.'))],
-    ['examples in the schema', schema(text => text.replace(',"examples":["c"]', ''))],
-    [
-      'the order of properties',
-      schema(text => text.replace('"type":"string","title":"Title"', '"title":"Title","type":"string"')),
-    ],
-  ])('does not cover what people and models read: %s', (_, more) => {
-    expect(hashOf(more)).toBe(hashOf())
+  it('does not cover what people and models read', () => {
+    const texts: [string, Partial<AnyTool>][] = [
+      ['title', { title: 'Maker' }],
+      ['short', { short: 'Makes something.' }],
+      ['examples', { examples: [{ query: 'Make it.', input: { title: 'a' } }] }],
+      ['command', { command: { name: 'build' } }],
+      ['a description in the schema', schema(text => text.replace('What it is called.', 'Its name.'))],
+      ['examples in the schema', schema(text => text.replace(',"examples":["c"]', ''))],
+      [
+        'the order of properties',
+        schema(text => text.replace('"type":"string","title":"Title"', '"title":"Title","type":"string"')),
+      ],
+    ]
+    expect(texts.filter(([, more]) => hashOf(more) !== hashOf()).map(([what]) => what)).toEqual([])
   })
 
-  it.each<[string, Partial<AnyTool>]>([
-    ['name', { name: 'build' }],
-    ['a type', schema(text => text.replace('"type":"string"', '"type":"number"'))],
-    [
-      'the name of a property that is a word for people',
-      schema(text => text.replaceAll('"title":{', '"description":{')),
-    ],
-    ['a value', schema(text => text.replace('{"description":"a"}', '{"description":"b"}'))],
-    ['a default', schema(text => text.replace('{"title":"b"}', '{"title":"c"}'))],
-    ['required', schema(text => text.replace('"required":["title"]', '"required":[]'))],
-    ['output', { output: { type: 'object' } as never }],
-    ['mutates', { mutates: false }],
-    ['idempotent', { idempotent: false }],
-    ['retry', { retry: 'replay' }],
-    ['consent', { consent: ['tools.use'] }],
-    ['effects', { effects: [{ name: 'made', kind: 'thing' }] }],
-    ['timeoutMs', { timeoutMs: 5_000 }],
-    ['maxResultBytes', { maxResultBytes: 2_048 }],
-    ['revision', { revision: 2 }],
-  ])('covers what decides how a call is run: %s', (_, more) => {
-    expect(hashOf(more)).not.toBe(hashOf())
+  it('covers what decides how a call is run', () => {
+    const facts: [string, Partial<AnyTool>][] = [
+      ['name', { name: 'build' }],
+      ['a type', schema(text => text.replace('"type":"string"', '"type":"number"'))],
+      [
+        'the name of a property that is a word for people',
+        schema(text => text.replaceAll('"title":{', '"description":{')),
+      ],
+      ['a value', schema(text => text.replace('{"description":"a"}', '{"description":"b"}'))],
+      ['a default', schema(text => text.replace('{"title":"b"}', '{"title":"c"}'))],
+      ['required', schema(text => text.replace('"required":["title"]', '"required":[]'))],
+      ['output', { output: { type: 'object' } as never }],
+      ['mutates', { mutates: false }],
+      ['idempotent', { idempotent: false }],
+      ['retry', { retry: 'replay' }],
+      ['consent', { consent: ['tools.use'] }],
+      ['effects', { effects: [{ name: 'made', kind: 'thing' }] }],
+      ['timeoutMs', { timeoutMs: 5_000 }],
+      ['maxResultBytes', { maxResultBytes: 2_048 }],
+      ['revision', { revision: 2 }],
+    ]
+    expect(facts.filter(([, more]) => hashOf(more) === hashOf()).map(([what]) => what)).toEqual([])
   })
 
   it('covers the sources of project code, and of built-in code a number raised by hand, whatever the version', () => {

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { DelegationState } from '../../contracts/index.ts'
-import { DELEGATION_EVENTS, isOpen, nextStep } from './ledger.ts'
+import { DELEGATION_EVENTS, isOpen, nextStep } from './index.ts'
 
 const ALLOWED: Readonly<Record<string, string>> = {
   'queued promote': 'pending',

@@ -183,17 +183,17 @@ interface HandingBackDeps {
 
 export function createHandingBack({ store, clock, ids, ledger, settings }: HandingBackDeps): HandingBack {
   /** A task that changed since is not silent. */
-  const quietSince = () => Math.round(clock.now() - settings.delegationQuietSeconds * 1_000)
+  const silentSince = () => Math.round(clock.now() - settings.delegationQuietSeconds * 1_000)
 
-  function isQuiet(row: Pick<OpenTask, 'state' | 'updatedAt' | 'progress' | 'progressAt'>): boolean {
-    return row.state === 'in_progress' && row.updatedAt <= quietSince() && !isAsking(row)
+  function isSilent(row: Pick<OpenTask, 'state' | 'updatedAt' | 'progress' | 'progressAt'>): boolean {
+    return row.state === 'in_progress' && row.updatedAt <= silentSince() && !isAsking(row)
   }
 
   async function lost(rows: readonly OpenTask[]): Promise<readonly OpenTask[]> {
-    let left: readonly OpenTask[] = rows.filter(isQuiet)
-    for (const inGoodHands of [waiting, sentElsewhere, passedOn]) {
+    let left: readonly OpenTask[] = rows.filter(isSilent)
+    for (const isInProgress of [waiting, sentElsewhere, passedOn]) {
       if (left.length === 0) break
-      const found = await inGoodHands(left)
+      const found = await isInProgress(left)
       left = left.filter(({ id }) => !found.has(id))
     }
     return left
@@ -219,7 +219,7 @@ export function createHandingBack({ store, clock, ids, ledger, settings }: Handi
     const organisation = { in: each(tasks, 'organisation') }
     const parts = { organisation, fromId: { in: each(tasks, 'toId') }, parentId: { in: each(tasks, 'id') } }
     const found = await Promise.all(
-      [{ dueAt: { atLeast: 0 } }, { updatedAt: { above: quietSince() } }].map(alive =>
+      [{ dueAt: { atLeast: 0 } }, { updatedAt: { above: silentSince() } }].map(alive =>
         allRows(store, 'delegations', { ...parts, ...alive }, ['parentId']),
       ),
     )
@@ -229,7 +229,7 @@ export function createHandingBack({ store, clock, ids, ledger, settings }: Handi
   async function handBack({ organisation, id }: Pick<OpenTask, 'id' | 'organisation'>): Promise<void> {
     const row = await ledger.get(organisation, id)
     // Another process was faster, or the peer has answered meanwhile.
-    if (row) await ledger.step(row, 'handBack', { parts: handedOut, isDone: now => !isQuiet(now) })
+    if (row) await ledger.step(row, 'handBack', { parts: handedOut, isDone: now => !isSilent(now) })
   }
 
   async function handedOut(now: DelegationRow, at: number): Promise<StepParts> {

@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { DEFAULT_ORGANISATION } from '../../contracts/index.ts'
 import { openExternalPeers, seenCard } from '../../testing/external-peer-fixture.ts'
-import { RemoteFailure } from './ports.ts'
+import { RemoteFailure } from './index.ts'
 
 describe('an A2A agent elsewhere', () => {
   it('is a peer like any other once its card was seen', async () => {

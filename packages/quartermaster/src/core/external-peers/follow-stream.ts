@@ -22,26 +22,26 @@ import { type ReachedTask, type TaskDeps } from './task.ts'
 import { plainLine } from './wording.ts'
 
 /** What a stream reported: a message, or the task as far as it got. */
-export type Heard = { readonly message: readonly RemotePart[] } | { readonly task: RemoteTask | undefined }
+export type StreamResult = { readonly message: readonly RemotePart[] } | { readonly task: RemoteTask | undefined }
 
 interface StreamFollower {
   /** Follows a stream until it ends, the agent wants something, or a local event takes precedence. */
-  hear(
+  followStream(
     matter: ReachedTask,
     open: (signal: CancelSignal) => AsyncIterable<RemoteEvent>,
     onTaken?: () => Promise<unknown>,
-  ): Promise<Heard>
+  ): Promise<StreamResult>
 }
 
 /** Progress is stored at most once in this time: some agents report every word. */
 const NOTE_MS = 1_000
 
 export function createStreamFollower({ clock, delegations }: Pick<TaskDeps, 'clock' | 'delegations'>): StreamFollower {
-  async function hear(
+  async function followStream(
     matter: ReachedTask,
     open: (signal: CancelSignal) => AsyncIterable<RemoteEvent>,
     onTaken = async (): Promise<unknown> => undefined,
-  ): Promise<Heard> {
+  ): Promise<StreamResult> {
     const { until, leave } = onceKnown(matter)
     try {
       return await followed(matter, open(until), onTaken)
@@ -54,7 +54,7 @@ export function createStreamFollower({ clock, delegations }: Pick<TaskDeps, 'clo
     matter: ReachedTask,
     events: AsyncIterable<RemoteEvent>,
     onTaken: () => Promise<unknown>,
-  ): Promise<Heard> {
+  ): Promise<StreamResult> {
     const {
       held,
       peer,
@@ -82,7 +82,7 @@ export function createStreamFollower({ clock, delegations }: Pick<TaskDeps, 'clo
     return { task }
   }
 
-  return { hear }
+  return { followStream }
 }
 
 const GOES_ON: ReadonlySet<RemoteState> = new Set(['submitted', 'working'])

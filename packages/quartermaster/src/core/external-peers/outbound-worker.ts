@@ -4,7 +4,7 @@ import { createRounds } from '../kernel/index.ts'
 import { type Watchers } from '../messages/index.ts'
 import { type Organisation } from '../organisation/index.ts'
 import { type ExternalPeers } from './external-peers.ts'
-import { type Quiet, type TaskDeps } from './task.ts'
+import { type PollState, type TaskDeps } from './task.ts'
 import { createTaskAttempt } from './task-attempt.ts'
 import { type HeldTask, holdTask, LeaseLost } from './task-lease.ts'
 import { askerWords } from './wording.ts'
@@ -37,7 +37,7 @@ interface Running {
 
 export function createOutboundWorker(deps: OutboundWorkerDeps): OutboundWorker {
   const { store, clock, log, outbox, peers, watchers, organisation } = deps
-  const visit = createTaskAttempt(deps)
+  const attemptStep = createTaskAttempt(deps)
   const running = new Map<string, Running>()
   const watched = new Map<string, () => void>()
   let isStarted = false
@@ -64,20 +64,20 @@ export function createOutboundWorker(deps: OutboundWorkerDeps): OutboundWorker {
       if (!isStopped && !watched.has(id))
         watched.set(
           id,
-          watchers.watch(id, () => void stirred(id).catch(failed)),
+          watchers.watch(id, () => void wakeTasks(id).catch(failed)),
         )
     for (const [id, leave] of watched) {
       if (ids.has(id)) continue
       leave()
       watched.delete(id)
-      for (const { held } of heldOf(id)) held.stir()
+      for (const { held } of heldOf(id)) held.wake()
     }
   }
 
-  async function stirred(peerId: string): Promise<void> {
+  async function wakeTasks(peerId: string): Promise<void> {
     if (isStopped) return
     await takeDue()
-    for (const { held } of heldOf(peerId)) if (await isWanted(held)) held.stir()
+    for (const { held } of heldOf(peerId)) if (await isWanted(held)) held.wake()
   }
 
   const heldOf = (peerId: string) => [...running.values()].filter(({ held }) => held.row.peerId === peerId)
@@ -90,18 +90,18 @@ export function createOutboundWorker(deps: OutboundWorkerDeps): OutboundWorker {
 
   function run(claimed: OutgoingTaskRow): void {
     const held = holdTask(claimed, deps)
-    const done = carry(held).finally(() => {
+    const done = processTask(held).finally(() => {
       held.end()
       running.delete(claimed.id)
     })
     running.set(claimed.id, { held, done })
   }
 
-  async function carry(held: HeldTask): Promise<void> {
-    const quiet: Quiet = { count: 0 }
+  async function processTask(held: HeldTask): Promise<void> {
+    const polls: PollState = { count: 0 }
     try {
       while (!held.gone.aborted) {
-        const next = await visit(held, quiet)
+        const next = await attemptStep(held, polls)
         if (next === 'over') return
         await held.rest(next)
       }
@@ -132,7 +132,7 @@ export function createOutboundWorker(deps: OutboundWorkerDeps): OutboundWorker {
       isStopped = true
       off()
       for (const leave of watched.values()) leave()
-      for (const { held } of running.values()) held.letGo()
+      for (const { held } of running.values()) held.release()
       await rounds.stop()
       await Promise.all([...running.values()].map(({ done }) => done))
     },

@@ -4,17 +4,17 @@ import { canonicalJson } from '../kernel/index.ts'
 import {
   asMessage,
   createStreamFollower,
-  type Heard,
   keepWords,
   outgoingParts,
   resultParts,
+  type StreamResult,
   textOf,
 } from './follow-stream.ts'
 import { RemoteFailure, type RemoteMessage, type RemotePart, type RemoteStatus, type RemoteTask } from './ports.ts'
 import {
-  lookAfter,
   type Next,
-  type Quiet,
+  type PollState,
+  pollDelay,
   type ReachedTask,
   retryAfter,
   type TaskDeps,
@@ -42,47 +42,47 @@ const MOST_BROKEN = 8
 const MOST_CANCELS = 6
 
 /** Advances a task by one step. Each step starts from the stored state, so any process can make the next. */
-export function createTaskAttempt(deps: TaskDeps): (held: HeldTask, quiet: Quiet) => Promise<Next> {
+export function createTaskAttempt(deps: TaskDeps): (held: HeldTask, polls: PollState) => Promise<Next> {
   const { store, random, log, remote, peers, delegations, messages, attachments } = deps
   const { workspaces } = deps.organisation
-  const { hear } = createStreamFollower(deps)
-  const { known, spoken, end, drop } = createReporting(deps)
+  const { followStream } = createStreamFollower(deps)
+  const { reportTask, reportMessage, end, drop } = createReporting(deps)
 
-  async function step(held: HeldTask, quiet: Quiet): Promise<Next> {
+  async function step(held: HeldTask, polls: PollState): Promise<Next> {
     const { id, organisation, peerId } = held.row
-    const signal = held.stirred()
+    const signal = held.wakeSignal()
     const [task, peer] = await Promise.all([store.get('delegations', id), workspaces.find(organisation, peerId)])
     if (!task || !peer) return drop(held)
     try {
       const reached = await peers.placeOf(peerId)
       if (!reached) return await drop(held)
-      const matter: ReachedTask = { ...reached, held, task, peer, signal }
-      return await (isOpen(task.state) ? further(matter, quiet) : stop(matter))
+      const attempt: ReachedTask = { ...reached, held, task, peer, signal }
+      return await (isOpen(task.state) ? advance(attempt, polls) : stop(attempt))
     } catch (error) {
       if (error instanceof LeaseLost || held.gone.aborted) throw error
       // Interrupted by a local event, or ended by others meanwhile: the next step handles it.
       if (signal.aborted || (isAppError(error) && error.code === 'DELEGATION_ENDED')) return 0
-      return troubled({ held, task, peer }, error)
+      return handleFailure({ held, task, peer }, error)
     }
   }
 
-  async function further(matter: ReachedTask, quiet: Quiet): Promise<Next> {
-    const { held, task, peer } = matter
+  async function advance(attempt: ReachedTask, polls: PollState): Promise<Next> {
+    const { held, task, peer } = attempt
     if (held.row.remoteId === null) {
       const parts = await outgoingParts(attachments, peer, {
         text: task.task,
         parts: task.parts,
         files: task.attachments,
       })
-      return say(matter, { messageId: task.messageId, parts, hops: task.hops }, quiet)
+      return sendMessage(attempt, { messageId: task.messageId, parts, hops: task.hops }, polls)
     }
     const [words] = await askerWords(store, task)
-    return words ? answer(matter, words, quiet) : follow(matter, quiet)
+    return words ? answer(attempt, words, polls) : follow(attempt, polls)
   }
 
   /** Sends the asker's message to the remote task. */
-  async function answer(matter: ReachedTask, words: ActivityRow, quiet: Quiet): Promise<Next> {
-    const { held, peer, task } = matter
+  async function answer(attempt: ReachedTask, words: ActivityRow, polls: PollState): Promise<Next> {
+    const { held, peer, task } = attempt
     const { remoteId, contextId } = held.row
     const parts = await outgoingParts(attachments, peer, {
       text: words.text,
@@ -95,16 +95,16 @@ export function createTaskAttempt(deps: TaskDeps): (held: HeldTask, quiet: Quiet
       taskId: remoteId ?? undefined,
       contextId: contextId ?? undefined,
     }
-    const taken = async () => {
-      if (quiet.asked !== undefined) quiet.answered = quiet.asked
+    const acknowledge = async () => {
+      if (polls.asked !== undefined) polls.answered = polls.asked
       await messages.inbox.pop(peer, words.id)
     }
     try {
-      return await say(matter, message, quiet, taken)
+      return await sendMessage(attempt, message, polls, acknowledge)
     } catch (error) {
       if (!(error instanceof RemoteFailure) || (error.trouble !== 'unsupported' && error.trouble !== 'refused'))
         throw error
-      await taken()
+      await acknowledge()
       const told = notTaken(peer.workspace, error.message)
       await delegations.reply(peer, task.id, {
         message: told,
@@ -116,54 +116,56 @@ export function createTaskAttempt(deps: TaskDeps): (held: HeldTask, quiet: Quiet
   }
 
   /** Sends a message and processes the response or stream. */
-  async function say(
-    matter: ReachedTask,
+  async function sendMessage(
+    attempt: ReachedTask,
     message: RemoteMessage,
-    quiet: Quiet,
-    taken = async (): Promise<unknown> => undefined,
+    polls: PollState,
+    acknowledge = async (): Promise<unknown> => undefined,
   ): Promise<Next> {
-    const { held, place } = matter
-    if (matter.streaming && quiet.isAsked !== true) {
-      const heard = await unlessUnsupported(hear(matter, signal => remote.stream(place, message, signal), taken))
-      if (heard) return afterStream(matter, heard, { message, quiet })
-      quiet.isAsked = true
+    const { held, place } = attempt
+    if (attempt.streaming && polls.isAsked !== true) {
+      const streamed = await unlessUnsupported(
+        followStream(attempt, signal => remote.stream(place, message, signal), acknowledge),
+      )
+      if (streamed) return afterStream(attempt, streamed, { message, polls })
+      polls.isAsked = true
     }
     const told = await remote.send(place, message, held.gone)
     if ('task' in told)
       await held.save({ remoteId: told.task.id, contextId: told.task.contextId, attempts: 0, trouble: null })
-    await taken()
-    return 'task' in told ? known(matter, told.task, quiet) : spoken(matter, told.message, message)
+    await acknowledge()
+    return 'task' in told ? reportTask(attempt, told.task, polls) : reportMessage(attempt, told.message, message)
   }
 
-  async function follow(matter: ReachedTask, quiet: Quiet): Promise<Next> {
-    const { held, place, signal } = matter
+  async function follow(attempt: ReachedTask, polls: PollState): Promise<Next> {
+    const { held, place, signal } = attempt
     const id = held.row.remoteId ?? ''
-    if (matter.streaming && quiet.isAsked !== true && quiet.isWaiting !== true) {
+    if (attempt.streaming && polls.isAsked !== true && polls.isWaiting !== true) {
       // Agents do not stream finished tasks, but answer a query.
-      const heard = await unlessUnsupported(hear(matter, until => remote.subscribe(place, id, until)))
-      if (heard) return afterStream(matter, heard, { quiet })
+      const streamed = await unlessUnsupported(followStream(attempt, until => remote.subscribe(place, id, until)))
+      if (streamed) return afterStream(attempt, streamed, { polls })
     }
     const now = await remote.get(place, id, signal)
     if (held.row.attempts > 0) await held.save({ attempts: 0, trouble: null })
-    return known(matter, now, quiet)
+    return reportTask(attempt, now, polls)
   }
 
   /** The streamed content is used only if the agent cannot be queried for the whole task. */
   async function afterStream(
-    matter: ReachedTask,
-    heard: Heard,
-    { message, quiet }: { message?: RemoteMessage; quiet: Quiet },
+    attempt: ReachedTask,
+    streamed: StreamResult,
+    { message, polls }: { message?: RemoteMessage; polls: PollState },
   ): Promise<Next> {
-    const { held, place, signal } = matter
-    if ('message' in heard) return spoken(matter, heard.message, message ?? ABOUT_TASK)
+    const { held, place, signal } = attempt
+    if ('message' in streamed) return reportMessage(attempt, streamed.message, message ?? ABOUT_TASK)
     if (signal.aborted) return 0
     const id = held.row.remoteId
     if (id === null) throw new RemoteFailure('broken', 'It has ended its answer without a word.')
     const now = await remote.get(place, id, signal).catch(error => {
-      if (heard.task && error instanceof RemoteFailure && error.trouble === 'unknownTask') return heard.task
+      if (streamed.task && error instanceof RemoteFailure && error.trouble === 'unknownTask') return streamed.task
       throw error
     })
-    return known(matter, now, quiet)
+    return reportTask(attempt, now, polls)
   }
 
   /** The asker cancelled the task. A remote task that is finished or cannot be cancelled counts as cancelled here. */
@@ -176,8 +178,8 @@ export function createTaskAttempt(deps: TaskDeps): (held: HeldTask, quiet: Quiet
   }
 
   /** Handles a failed step. */
-  async function troubled(errand: TaskInHand, error: unknown): Promise<Next> {
-    const { held, task, peer } = errand
+  async function handleFailure(leased: TaskInHand, error: unknown): Promise<Next> {
+    const { held, task, peer } = leased
     const attempts = held.row.attempts + 1
     const why = plainLine(messageOf(error), 1_000)
     const trouble = error instanceof RemoteFailure ? error.trouble : undefined
@@ -187,8 +189,8 @@ export function createTaskAttempt(deps: TaskDeps): (held: HeldTask, quiet: Quiet
       log.warn(LEFT_ALONE, facts)
       return drop(held)
     }
-    if (isOpen(task.state) && trouble !== undefined && isLost(trouble, attempts))
-      return end(errand, { message: lostWords(trouble, why, peer.workspace), outcome: 'failed' })
+    if (isOpen(task.state) && trouble !== undefined && isPermanent(trouble, attempts))
+      return end(leased, { message: failureReason(trouble, why, peer.workspace), outcome: 'failed' })
     await held.save({ attempts, trouble: why })
     if (trouble !== undefined && ABSENT.has(trouble)) await peers.suspect(peer.id)
     return retryAfter(attempts, random, error instanceof RemoteFailure ? error.retryAfterMs : undefined)
@@ -201,7 +203,7 @@ const ABSENT: ReadonlySet<string> = new Set(['unreachable', 'broken', 'busy'])
 /** The message reference for a stream that was only subscribed to. */
 const ABOUT_TASK: RemoteMessage = { messageId: 'heard', parts: [], taskId: 'heard' }
 
-async function unlessUnsupported(work: Promise<Heard>): Promise<Heard | undefined> {
+async function unlessUnsupported(work: Promise<StreamResult>): Promise<StreamResult | undefined> {
   try {
     return await work
   } catch (error) {
@@ -211,12 +213,12 @@ async function unlessUnsupported(work: Promise<Heard>): Promise<Heard | undefine
 }
 
 /** Whether retrying is pointless. */
-function isLost(trouble: string, attempts: number): boolean {
+function isPermanent(trouble: string, attempts: number): boolean {
   return !ABSENT.has(trouble) || (trouble === 'broken' && attempts >= MOST_BROKEN)
 }
 
 /** Why the task failed, for the asker. */
-function lostWords(trouble: string, why: string, peer: string): string {
+function failureReason(trouble: string, why: string, peer: string): string {
   if (trouble === 'unknownTask') return FORGOTTEN
   return trouble === 'unauthorized' ? notLetIn(peer, why) : why
 }
@@ -224,42 +226,42 @@ function lostWords(trouble: string, why: string, peer: string): string {
 /** Stores here what a remote agent reports about its task. */
 interface Reporting {
   /** The task as the remote agent reports it now. */
-  known(errand: TaskInHand, now: RemoteTask, quiet: Quiet): Promise<Next>
+  reportTask(leased: TaskInHand, now: RemoteTask, polls: PollState): Promise<Next>
   /** A message without a task: the result, or progress if it is about a task. */
-  spoken(errand: TaskInHand, said: readonly RemotePart[], to: RemoteMessage): Promise<Next>
-  end(errand: TaskInHand, said: PeerWords): Promise<Next>
+  reportMessage(leased: TaskInHand, said: readonly RemotePart[], to: RemoteMessage): Promise<Next>
+  end(leased: TaskInHand, said: PeerWords): Promise<Next>
   drop(held: HeldTask): Promise<Next>
 }
 
 function createReporting({ store, digest, outbox, delegations, attachments }: TaskDeps): Reporting {
-  async function known(errand: TaskInHand, now: RemoteTask, quiet: Quiet): Promise<Next> {
-    const { task, peer } = errand
+  async function reportTask(leased: TaskInHand, now: RemoteTask, polls: PollState): Promise<Next> {
+    const { task, peer } = leased
     const { state, said, mark } = now.status
     // An answer that was sent may not have been read there yet.
-    quiet.isWaiting = state === 'inputRequired' && mark !== quiet.answered
+    polls.isWaiting = state === 'inputRequired' && mark !== polls.answered
     if (state === 'completed') {
       const words = await keepWords(resultParts(now), { attachments, peer, empty: SAID_NOTHING })
-      return end(errand, { ...words, outcome: 'completed' })
+      return end(leased, { ...words, outcome: 'completed' })
     }
     if (state === 'failed' || state === 'rejected' || state === 'canceled') {
       const words = await keepWords(resultParts(now), { attachments, peer, empty: '' })
-      return end(errand, { ...words, message: failureWords(state, words.message), outcome: 'failed' })
+      return end(leased, { ...words, message: failureWords(state, words.message), outcome: 'failed' })
     }
-    if (state === 'authRequired') return giveUp(errand, textOf(said))
-    if (quiet.isWaiting) {
-      if (quiet.asked !== mark) await ask(errand, now.status, now.id)
-      quiet.asked = mark
+    if (state === 'authRequired') return failForLogin(leased, textOf(said))
+    if (polls.isWaiting) {
+      if (polls.asked !== mark) await ask(leased, now.status, now.id)
+      polls.asked = mark
       // The answer may already be there.
       return (await askerWords(store, task)).length > 0 ? 0 : WAITING_LOOK_MS
     }
     await delegations.note(peer, task.id, state === 'inputRequired' ? undefined : textOf(said) || undefined)
-    quiet.count = quiet.last === mark ? quiet.count + 1 : 0
-    quiet.last = mark
-    return lookAfter(quiet.count)
+    polls.count = polls.last === mark ? polls.count + 1 : 0
+    polls.last = mark
+    return pollDelay(polls.count)
   }
 
   /** Failed here; the next step cancels it there, like every cancelled task. */
-  async function giveUp({ task, peer }: TaskInHand, said: string): Promise<Next> {
+  async function failForLogin({ task, peer }: TaskInHand, said: string): Promise<Next> {
     await delegations.reply(peer, task.id, { message: needsLogin(peer.workspace, said), outcome: 'failed' })
     return 0
   }
@@ -271,13 +273,13 @@ function createReporting({ store, digest, outbox, delegations, attachments }: Ta
     await delegations.reply(peer, task.id, { ...words, named: [], outcome: 'in_progress', idempotencyKey })
   }
 
-  async function spoken(errand: TaskInHand, said: readonly RemotePart[], to: RemoteMessage): Promise<Next> {
-    const { peer, task } = errand
+  async function reportMessage(leased: TaskInHand, said: readonly RemotePart[], to: RemoteMessage): Promise<Next> {
+    const { peer, task } = leased
     const words = await keepWords(said, { attachments, peer, empty: SAID_NOTHING })
-    if (to.taskId === undefined) return end(errand, { ...words, outcome: 'completed' })
+    if (to.taskId === undefined) return end(leased, { ...words, outcome: 'completed' })
     const idempotencyKey = `${to.messageId}:answer`
     await delegations.reply(peer, task.id, { ...asMessage(words), named: [], outcome: 'in_progress', idempotencyKey })
-    return lookAfter(0)
+    return pollDelay(0)
   }
 
   async function end({ held, peer, task }: TaskInHand, said: PeerWords): Promise<Next> {
@@ -297,5 +299,5 @@ function createReporting({ store, digest, outbox, delegations, attachments }: Ta
     return 'over'
   }
 
-  return { known, spoken, end, drop }
+  return { reportTask, reportMessage, end, drop }
 }

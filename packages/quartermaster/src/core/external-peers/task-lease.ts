@@ -10,13 +10,13 @@ export interface HeldTask {
   /** Aborts when the lease must be released. */
   readonly gone: CancelSignal
   /** Aborts when a local event concerns the task, or the lease must be released. New for each step. */
-  stirred(): CancelSignal
-  stir(): void
+  wakeSignal(): CancelSignal
+  wake(): void
   /** Waits, but not beyond the next such event. */
   rest(ms: number): Promise<void>
   /** Stops renewing the lease. */
   end(): void
-  letGo(): void
+  release(): void
 }
 
 /** Another process has the lease. */
@@ -31,12 +31,12 @@ interface HeldTaskDeps {
 /** Keeps and renews the lease of a claimed task. */
 export function holdTask(claimed: OutgoingTaskRow, { outbox, clock, leaseMs }: HeldTaskDeps): HeldTask {
   let row = claimed
-  let isStirred = false
+  let isWoken = false
   let isEnded = false
-  let stirring: Cancellation = createCancellation()
+  let wakeup: Cancellation = createCancellation()
   let cancelRenewal: Cancel = () => {}
   const going = createCancellation()
-  going.signal.addEventListener('abort', () => stirring.cancel('gone'))
+  going.signal.addEventListener('abort', () => wakeup.cancel('gone'))
   // Serialized: each change guards on the version of the previous one.
   let saving: Promise<void> = Promise.resolve()
 
@@ -66,23 +66,23 @@ export function holdTask(claimed: OutgoingTaskRow, { outbox, clock, leaseMs }: H
     },
     save,
     gone: going.signal,
-    stirred() {
-      stirring = createCancellation()
+    wakeSignal() {
+      wakeup = createCancellation()
       // Events since the previous step are not missed.
-      if (isStirred || going.signal.aborted) stirring.cancel('stirred')
-      isStirred = false
-      return stirring.signal
+      if (isWoken || going.signal.aborted) wakeup.cancel('stirred')
+      isWoken = false
+      return wakeup.signal
     },
-    stir() {
-      isStirred = true
-      stirring.cancel('stirred')
+    wake() {
+      isWoken = true
+      wakeup.cancel('stirred')
     },
     rest: ms =>
       new Promise(resolve => {
-        if (isStirred || going.signal.aborted) return resolve()
+        if (isWoken || going.signal.aborted) return resolve()
         const cancel = clock.after(ms, resolve)
-        stirring = createCancellation()
-        stirring.signal.addEventListener('abort', () => {
+        wakeup = createCancellation()
+        wakeup.signal.addEventListener('abort', () => {
           cancel()
           resolve()
         })
@@ -91,7 +91,7 @@ export function holdTask(claimed: OutgoingTaskRow, { outbox, clock, leaseMs }: H
       isEnded = true
       cancelRenewal()
     },
-    letGo: () => going.cancel('stopping'),
+    release: () => going.cancel('stopping'),
   }
 }
 

@@ -42,7 +42,7 @@ export interface ReachedTask extends TaskInHand, ReachedPeer {
 }
 
 /** In-memory state of a task between two polls. */
-export interface Quiet {
+export interface PollState {
   /** Consecutive polls without news. */
   count: number
   last?: string
@@ -71,6 +71,6 @@ export function retryAfter(attempts: number, random: Random, wantedMs = 0): numb
 }
 
 /** The delay before the next poll after this many without news. */
-export function lookAfter(quiet: number): number {
-  return Math.round(Math.min(LONGEST_LOOK_MS, FIRST_LOOK_MS * 1.5 ** Math.min(quiet, 20)))
+export function pollDelay(polls: number): number {
+  return Math.round(Math.min(LONGEST_LOOK_MS, FIRST_LOOK_MS * 1.5 ** Math.min(polls, 20)))
 }

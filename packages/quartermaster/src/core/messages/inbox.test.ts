@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { createMemoryStore } from '../../testing/memory-store.ts'
 import { openMessages } from '../../testing/message-fixture.ts'
 import type { NewsListener, Store, StoreNews } from '../store/index.ts'
-import { createWatchers } from './readers.ts'
+import { createWatchers } from './index.ts'
 
 describe('an inbox', () => {
   it('shows what waits in its order until it is acknowledged, and that only once', async () => {

@@ -11,9 +11,9 @@ import { mustNotExist, remove, type Store, update, type Write } from '../store/i
 import { rowsWithin } from './activity-log.ts'
 import { type Post, type Sent } from './message.ts'
 import {
-  createLooks,
+  createCheckQueue,
   createReaders,
-  type Glance,
+  type InboxCheck,
   isLeaseOrphaned,
   leaseOwnerOf,
   type Reader,
@@ -90,7 +90,7 @@ const TRIES = 20
 
 export function createInbox(deps: InboxDeps): Inbox {
   const { store, clock, watchers, settings, process } = deps
-  const looks = createLooks(deps)
+  const looks = createCheckQueue(deps)
   const leaseMs = settings.inboxLeaseSeconds * 1_000
   const atWork = createReaders({ clock, leaseMs })
   /**
@@ -281,7 +281,7 @@ export function createInbox(deps: InboxDeps): Inbox {
 
 const NONE = { rows: [], next: undefined }
 
-type Seen = Glance<Taken> & { readonly held?: Held | undefined }
+type Seen = InboxCheck<Taken> & { readonly held?: Held | undefined }
 
 async function whole(store: Store, rows: readonly InboxRow[]): Promise<readonly ActivityRow[]> {
   if (rows.length === 0) return []

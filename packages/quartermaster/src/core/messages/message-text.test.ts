@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { messageText } from './message.ts'
+import { messageText } from './index.ts'
 
 const file = { id: 'att_1', name: 'plan.pdf', mediaType: 'application/pdf', size: 1 }
 

@@ -179,7 +179,7 @@ function tooMany(most: number): AppError {
 }
 
 /** Result of checking an inbox, and which other readers may find something now. */
-export type Glance<T> = Look<T> & {
+export type InboxCheck<T> = Look<T> & {
   /** All readers, or only these: they hold everything else there is. */
   readonly others: 'everybody' | ReadonlySet<string>
   /** When messages leased by others are free again. */
@@ -187,19 +187,19 @@ export type Glance<T> = Look<T> & {
 }
 
 /** The reader and the inbox of a check. */
-interface Looker {
+interface CheckRequest {
   readonly workspaceId: string
   readonly reader: string
 }
 
 /** Checks by callers that wait for the same inbox. */
-interface Looks {
+interface CheckQueue {
   /** Checks repeatedly, one caller after the other, and only when a check can find something. */
-  inTurn<T>(who: Looker, look: () => Promise<Glance<T>>): () => Promise<Look<T>>
+  inTurn<T>(who: CheckRequest, check: () => Promise<InboxCheck<T>>): () => Promise<Look<T>>
 }
 
 /** Result of the last check of an inbox. */
-interface Shown extends Omit<Glance<unknown>, 'found'> {
+interface LastCheck extends Omit<InboxCheck<unknown>, 'found'> {
   /** The change count when the check began. */
   readonly told: number
 }
@@ -210,7 +210,7 @@ const MOST_KNOWN = 1_000
 interface Queue {
   end: Promise<unknown>
   length: number
-  shown?: Shown
+  lastCheck?: LastCheck
 }
 
 /**
@@ -218,22 +218,25 @@ interface Queue {
  * checks as there are readers, and all but one would fail at the last step and start again. So they check one after the other, and
  * a reader behind a check that left nothing for it keeps waiting.
  */
-export function createLooks({ clock, watchers, news }: WaitDeps): Looks {
+export function createCheckQueue({ clock, watchers, news }: WaitDeps): CheckQueue {
   const queues = new Map<string, Queue>()
 
   /** Whether a check that began after the last change has left nothing for this reader. */
-  function isNothing({ workspaceId, reader }: Looker, shown: Shown | undefined): shown is Shown {
-    if (!shown || shown.told !== watchers.told(workspaceId) || news?.isConnected() === false) return false
-    if (shown.others === 'everybody' || shown.others.has(reader)) return false
-    return shown.again === undefined || shown.again > clock.now()
+  function hasNothingFor(
+    { workspaceId, reader }: CheckRequest,
+    lastCheck: LastCheck | undefined,
+  ): lastCheck is LastCheck {
+    if (!lastCheck || lastCheck.told !== watchers.told(workspaceId) || news?.isConnected() === false) return false
+    if (lastCheck.others === 'everybody' || lastCheck.others.has(reader)) return false
+    return lastCheck.again === undefined || lastCheck.again > clock.now()
   }
 
-  async function take<T>(queue: Queue, who: Looker, look: () => Promise<Glance<T>>, mayRest: boolean) {
-    if (mayRest && isNothing(who, queue.shown)) return { again: queue.shown.again }
+  async function take<T>(queue: Queue, who: CheckRequest, check: () => Promise<InboxCheck<T>>, mayRest: boolean) {
+    if (mayRest && hasNothingFor(who, queue.lastCheck)) return { again: queue.lastCheck.again }
     const told = watchers.told(who.workspaceId)
-    const glance = await look()
-    queue.shown = { told, others: glance.others, again: glance.again }
-    return glance
+    const result = await check()
+    queue.lastCheck = { told, others: result.others, again: result.again }
+    return result
   }
 
   function queueOf(workspaceId: string): Queue {
@@ -258,14 +261,14 @@ export function createLooks({ clock, watchers, news }: WaitDeps): Looks {
   }
 
   return {
-    inTurn(who, look) {
+    inTurn(who, check) {
       // The first check finds messages from before the wait.
       let isFirst = true
       return () => {
         const mayRest = !isFirst
         isFirst = false
         const queue = queueOf(who.workspaceId)
-        return inQueue(queue, () => take(queue, who, look, mayRest))
+        return inQueue(queue, () => take(queue, who, check, mayRest))
       }
     },
   }
@@ -300,7 +303,7 @@ const TELL_MS = 15_000
 export async function waitUntilFound<T>(
   { clock, watchers, news }: WaitDeps,
   { workspaceId, waitMs, signal, onWaiting }: WaitOptions,
-  look: () => Promise<Look<T>>,
+  check: () => Promise<Look<T>>,
 ): Promise<T | undefined> {
   const until = clock.now() + waitMs
   let tellAt = onWaiting ? clock.now() + TELL_MS : until
@@ -310,7 +313,7 @@ export async function waitUntilFound<T>(
   try {
     for (;;) {
       bell.reset()
-      const seen = await look()
+      const seen = await check()
       if ('found' in seen) return seen.found
       const left = until - clock.now()
       if (left <= 0 || signal?.aborted || watchers.isStopped()) return undefined

@@ -69,7 +69,12 @@ interface SendingDeps {
 const MAY_BROADCAST: Ability = 'broadcast'
 
 /** Errors that keep a single peer from getting a broadcast. */
-const MISSES: ReadonlySet<ErrorCode> = new Set(['LIMIT_EXCEEDED', 'REQUEST_REFUSED', 'PEER_NOT_FOUND', 'EDIT_CONFLICT'])
+const PEER_ERRORS: ReadonlySet<ErrorCode> = new Set([
+  'LIMIT_EXCEEDED',
+  'REQUEST_REFUSED',
+  'PEER_NOT_FOUND',
+  'EDIT_CONFLICT',
+])
 
 /** How often sending is retried when a workspace moves meanwhile. */
 const TRIES = 3
@@ -87,16 +92,16 @@ export function createSending(deps: SendingDeps): Sending {
   const peerOf = (from: WorkspaceRow, to: string) =>
     reachedPeer(workspaces, from, { to, alone: 'A workspace cannot write to itself' })
 
-  async function post(letter: OutgoingMessage): Promise<Sent | Missed> {
-    const { organisation, from, to, sent, kind } = letter
-    const key = keyed(letter)
+  async function post(outgoing: OutgoingMessage): Promise<Sent | Missed> {
+    const { organisation, from, to, sent, kind } = outgoing
+    const key = keyed(outgoing)
     const before = key && (await repeatOf(key))
     if (before) return before
     if (to.workspace) await refuseFull(to.workspace)
-    if (to.workspace?.origin === 'external') await refuseOutside(to.workspace, letter)
+    if (to.workspace?.origin === 'external') await requireOwnTask(to.workspace, outgoing)
     refuseLarge(sent)
     const messageId = ids.next('msg')
-    const { facts, writes } = await usesIn(letter, messageId)
+    const { facts, writes } = await fileUses(outgoing, messageId)
     const draft = draftMessage({
       messageId,
       organisation,
@@ -106,15 +111,15 @@ export function createSending(deps: SendingDeps): Sending {
       text: sent.text,
       parts: sent.parts,
       attachments: facts,
-      conversationId: letter.conversationId ?? ids.next('conv'),
-      answers: letter.answers?.messageId,
-      delegationId: letter.answers?.delegationId ?? undefined,
+      conversationId: outgoing.conversationId ?? ids.next('conv'),
+      answers: outgoing.answers?.messageId,
+      delegationId: outgoing.answers?.delegationId ?? undefined,
       ...key,
       senderMessageId: sent.senderMessageId,
       createdAt: Math.round(clock.now()),
     })
-    const task = await spokenOf(letter)
-    const more = [...(task ? [task.write] : []), ...guardsOf(letter), ...(letter.more ?? []), ...writes]
+    const task = await taskChangeOf(outgoing)
+    const more = [...(task ? [task.write] : []), ...guardsOf(outgoing), ...(outgoing.more ?? []), ...writes]
     const outcome = await commit([draft], more)
     if (outcome.committed) {
       task?.tell()
@@ -123,7 +128,7 @@ export function createSending(deps: SendingDeps): Sending {
     if (isAttachmentGone(outcome.failed)) throw attachmentGone()
     const { guard } = outcome.failed
     if (guard === 'workspace.place') return { missed: 'place' }
-    if (guard === TASK_GUARD) return { missed: 'task', taskId: letter.answers?.delegationId ?? '' }
+    if (guard === TASK_GUARD) return { missed: 'task', taskId: outgoing.answers?.delegationId ?? '' }
     if (guard === 'conversation.own') throw foreignConversation(sent.conversationId ?? '')
     const repeat = key && (await repeatOf(key))
     if (repeat) return repeat
@@ -131,17 +136,17 @@ export function createSending(deps: SendingDeps): Sending {
   }
 
   /** Retries with fresh state until the message is written. */
-  async function posted(
-    letter: () => Promise<OutgoingMessage>,
-    unreached: () => AppError | Promise<AppError>,
+  async function postWithRetry(
+    outgoing: () => Promise<OutgoingMessage>,
+    unreachable: () => AppError | Promise<AppError>,
   ): Promise<Sent> {
     let last: Missed = { missed: 'place' }
     for (let tries = 0; tries < TRIES; tries++) {
-      const outcome = await post(await letter())
+      const outcome = await post(await outgoing())
       if (!('missed' in outcome)) return outcome
       last = outcome
     }
-    throw last.missed === 'task' ? taskBusy(last.taskId) : await unreached()
+    throw last.missed === 'task' ? taskBusy(last.taskId) : await unreachable()
   }
 
   async function sentUnder(sentKey: string): Promise<ActivityRow | undefined> {
@@ -171,13 +176,13 @@ export function createSending(deps: SendingDeps): Sending {
   }
 
   /** A task that asked a question records that it was answered. */
-  async function spokenOf({ from, answers }: OutgoingMessage): Promise<TaskChange | undefined> {
+  async function taskChangeOf({ from, answers }: OutgoingMessage): Promise<TaskChange | undefined> {
     const taskId = answers?.delegationId ?? null
     return from.workspace && taskId !== null ? deps.tasks?.()?.spoken(from.workspace, taskId) : undefined
   }
 
   /** A remote A2A agent has no inbox: it only gets messages about its tasks. */
-  async function refuseOutside(to: WorkspaceRow, { answers }: OutgoingMessage): Promise<void> {
+  async function requireOwnTask(to: WorkspaceRow, { answers }: OutgoingMessage): Promise<void> {
     const taskId = answers?.delegationId ?? null
     if (taskId !== null && (await deps.tasks?.()?.isOpen(to, taskId))) return
     throw outside(to.workspace, taskId)
@@ -190,7 +195,7 @@ export function createSending(deps: SendingDeps): Sending {
   }
 
   /** The uses of its files by both of its rows. */
-  async function usesIn({ organisation, from, to, sent }: OutgoingMessage, messageId: string) {
+  async function fileUses({ organisation, from, to, sent }: OutgoingMessage, messageId: string) {
     const { attachments: wanted = [] } = sent
     if (wanted.length === 0) return { facts: [], writes: [] }
     const rows = ([from, to] as const).flatMap(({ workspace: row }, i) =>
@@ -200,7 +205,7 @@ export function createSending(deps: SendingDeps): Sending {
   }
 
   function toPeer(from: WorkspaceRow, to: string, sent: Post): Promise<Sent> {
-    async function letter(): Promise<OutgoingMessage> {
+    async function outgoing(): Promise<OutgoingMessage> {
       const { self, peer } = await peerOf(from, to)
       const answers = sent.inReplyTo === undefined ? undefined : await answered(self, sent.inReplyTo, peer.id)
       return {
@@ -213,7 +218,7 @@ export function createSending(deps: SendingDeps): Sending {
         answers,
       }
     }
-    return posted(letter, () => noPeer(workspaces, from, to))
+    return postWithRetry(outgoing, () => noPeer(workspaces, from, to))
   }
 
   /** A message received in this log, from this peer if given. */
@@ -243,9 +248,9 @@ export function createSending(deps: SendingDeps): Sending {
     const ofTask = await deps.tasks?.()?.reply(from, id, answer)
     if (ofTask) return ofTask
     const { outcome: _, ...sent } = answer
-    async function letter(): Promise<OutgoingMessage> {
+    async function outgoing(): Promise<OutgoingMessage> {
       const answers = await answered(from, id)
-      const { to, self } = await sideOf(from, answers)
+      const { to, self } = await recipientOf(from, answers)
       return {
         organisation: self.organisation,
         from: workspaceParty(self),
@@ -257,11 +262,11 @@ export function createSending(deps: SendingDeps): Sending {
         more: inbox.popWrites(self, id),
       }
     }
-    return posted(letter, () => new AppError('PEER_NOT_FOUND', 'The sender cannot be reached any more.'))
+    return postWithRetry(outgoing, () => new AppError('PEER_NOT_FOUND', 'The sender cannot be reached any more.'))
   }
 
   /** The recipient of an answer. */
-  async function sideOf(from: WorkspaceRow, { peerKind, peerId, peerName }: ActivityRow) {
+  async function recipientOf(from: WorkspaceRow, { peerKind, peerId, peerName }: ActivityRow) {
     if (peerKind === 'person') return { self: from, to: personParty(peerName) }
     if (peerKind === 'workspace') {
       const { self, peer } = await peerOf(from, peerId)
@@ -287,7 +292,7 @@ export function createSending(deps: SendingDeps): Sending {
       try {
         await toPeer(self, id, { ...sent, idempotencyKey: canonicalJson([sent.idempotencyKey, id]) })
       } catch (error) {
-        if (!isAppError(error) || !MISSES.has(error.code)) throw error
+        if (!isAppError(error) || !PEER_ERRORS.has(error.code)) throw error
         missed.push({ id, name, reason: error.message })
       }
     }
@@ -303,7 +308,7 @@ export function createSending(deps: SendingDeps): Sending {
     async toPeople({ organisation, id }, sent) {
       const away = () =>
         new AppError('EDIT_CONFLICT', 'This workspace is archived, or is being moved. Nothing was sent.')
-      async function letter(): Promise<OutgoingMessage> {
+      async function outgoing(): Promise<OutgoingMessage> {
         const self = await workspaces.find(organisation, id)
         if (self?.status !== 'active') throw away()
         const conversationId = chatOf(id)
@@ -316,7 +321,7 @@ export function createSending(deps: SendingDeps): Sending {
           conversationId,
         }
       }
-      return posted(letter, away)
+      return postWithRetry(outgoing, away)
     },
     async fromPerson(person, to, sent) {
       if (to.status !== 'active')

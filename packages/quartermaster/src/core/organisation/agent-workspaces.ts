@@ -304,7 +304,7 @@ export function placeAgents(agents: readonly PlacedAgent[], { depth }: { depth: 
   const parents = new Map(agents.map(agent => [agent.name, parentOf(agent)]))
   const tiers = new Map<string, number>()
   for (const name of names) {
-    const message = objectionTo(name, parents, depth)
+    const message = problemOf(name, parents, depth)
     if (message !== undefined) problems.set(name, { field: 'workspace.parent', message })
     tiers.set(name, chainOf(name, parents).length)
   }
@@ -335,7 +335,7 @@ function chainOf(name: string, parents: Parents): string[] {
   return chain
 }
 
-function objectionTo(name: string, parents: Parents, depth: number): string | undefined {
+function problemOf(name: string, parents: Parents, depth: number): string | undefined {
   const parent = parents.get(name) ?? null
   if (name === ROOT_WORKSPACE)
     return parent === null ? undefined : `"${name}" sits at the root, which has nothing above it. Take "parent" out.`

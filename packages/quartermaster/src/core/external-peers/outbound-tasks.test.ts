@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import type { MessagePart } from '../../contracts/index.ts'
 import { openExternalPeers, text } from '../../testing/external-peer-fixture.ts'
 import type { CancelSignal } from '../kernel/index.ts'
-import { RemoteFailure } from './ports.ts'
+import { RemoteFailure } from './index.ts'
 
 const sentIn = (heard: readonly { what: string; message?: { messageId: string } }[]) =>
   heard.flatMap(({ what, message }) => (message ? [`${what} ${message.messageId}`] : []))
