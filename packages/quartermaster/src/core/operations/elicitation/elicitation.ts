@@ -9,44 +9,40 @@ import {
   type Log,
 } from '../../kernel/index.ts'
 
-/** What work is given that may ask something while it runs. */
+/** The context of work that may ask its client something while it runs. */
 export interface ElicitationContext {
   readonly signal: CancelSignal
   readonly onProgress: NonNullable<CallListeners['onProgress']>
   readonly onLog: NonNullable<CallListeners['onLog']>
-  /** It is on record from now on, under this id. */
+  /** The operation is recorded from now on, under this id. */
   onRecorded(operationId: string): void
   /** Whether the result was delivered; `undefined` while a client may still come for it. */
   isDelivered(): boolean | undefined
-  /** The signal takes the question back: its answer is not wanted any more. */
+  /** The signal withdraws the question. */
   ask(question: Question, signal?: CancelSignal): Promise<Answer>
 }
 
-/** Where an exchange stands when its client is answered: done, or waiting for answers. */
+/** The response to the client of an elicitation: the result, or questions. */
 export type Turn<T> = { readonly answer: T } | { readonly questions: ReadonlyMap<string, Question> }
 
-/**
- * Work that may ask questions, seen from the client: it runs, asks, waits for the answers and goes on. The client may
- * come back for each turn with another request; the work is the same.
- */
+/** Work that may ask its client questions. The client may come back with another request for each turn; the work continues. */
 export interface Elicitation<T> {
-  /** Made when first asked for: most work asks nothing, and no client has to come back to it. */
+  /** Made on first use: most work asks nothing, and no client has to come back for it. */
   id(): string
-  /** Under which id it is on record, where it is. */
+  /** The id of its operation, where it is recorded. */
   operationId(): string | undefined
-  /** How the work ends. */
   readonly done: Promise<T>
-  /** What is being asked now, by key. */
+  /** The open questions, by key. */
   questions(): ReadonlyMap<string, Question>
-  /** Grows whenever something is asked, answered or taken back: while it is the same, so is what is being asked. */
+  /** Grows whenever a question is asked, answered or withdrawn: while it is the same, so are the open questions. */
   version(): number
-  /** Resolves when the question under this key is not asked any more, for whatever reason. */
+  /** Resolves when the question with this key is closed, for whatever reason. */
   closed(key: string): Promise<void>
-  /** A client is shown these now, and can answer questions that have to be shown first. */
+  /** These are shown to the client now, which some questions need before they can be answered. */
   show(questions: ReadonlyMap<string, Question>): void
-  /** Hands over answers. Answers to other keys are ignored, and unanswered questions stay open. */
+  /** Answers open questions. Answers to other keys are ignored. */
   answer(answers: Readonly<Record<string, Answer>>): void
-  /** The end or the next questions, whichever comes first. The work is cancelled when the signal aborts meanwhile. */
+  /** The result or the next questions, whichever comes first. An abort of the signal cancels the work. */
   turn(signal: CancelSignal, listeners?: CallListeners): Promise<Turn<T>>
   cancel(reason: AppError): void
   /** No client will come for another turn. */
@@ -64,7 +60,7 @@ export interface ElicitationOptions<T> {
 /** Upper bound on event-loop turns spent batching questions asked at the same time. */
 const MOST_TURNS = 16
 
-/** What a question is filed under when its tool does not say. */
+/** The key of a question whose tool gives none. */
 const DEFAULT_KEY = 'answer'
 
 interface OpenQuestion {
@@ -77,16 +73,16 @@ interface OpenQuestion {
 export function createElicitation<T>({ newId, clock, begin, early = {} }: ElicitationOptions<T>): Elicitation<T> {
   const cancellation = createCancellation()
   const open = new Map<string, OpenQuestion>()
-  // These are made when something is asked, which most work never does.
+  // Made on first use: most work asks nothing.
   let unused: Map<string, Answer> | undefined
   let shown: WeakSet<Question> | undefined
-  /** Clients that take a turn now. */
+  /** Clients that wait for a turn now. */
   const waiting = new Set<() => void>()
   let isGathering = false
   let takenBack = 0
   let version = 0
   let heardBy: CallListeners = {}
-  /** Who got the end. */
+  /** The client that got the result. */
   let taker: CallListeners | undefined
   let isLeft = false
   let operationId: string | undefined
@@ -106,7 +102,7 @@ export function createElicitation<T>({ newId, clock, begin, early = {} }: Elicit
       return Promise.resolve(known)
     }
     if (signal?.aborted) return Promise.reject(signal.reason)
-    // An answer to what was taken back may still come, and must not pass for one to what is asked now.
+    // A late answer to a withdrawn question must not pass for one to this question.
     const key = freeKey(takenBack === 0 ? wanted : `${wanted}-after-${takenBack}`, open)
     const asked = openQuestion(question, signal, () => {
       const isOpen = open.delete(key)
@@ -122,7 +118,7 @@ export function createElicitation<T>({ newId, clock, begin, early = {} }: Elicit
     return asked.answered
   }
 
-  /** Questions that are asked at the same time go out together; those of another process come one after the other. */
+  /** Sends questions that are asked at the same time together. */
   async function gather(): Promise<void> {
     if (isGathering) return
     isGathering = true
@@ -135,7 +131,7 @@ export function createElicitation<T>({ newId, clock, begin, early = {} }: Elicit
   }
 
   const questions = (): ReadonlyMap<string, Question> => new Map([...open].map(([key, one]) => [key, one.question]))
-  // A microtask later, so that work which asks at once finds its exchange.
+  // A microtask later, so that work which asks immediately finds its elicitation.
   const done = Promise.resolve().then(() =>
     begin({
       signal: cancellation.signal,
@@ -184,7 +180,7 @@ export function createElicitation<T>({ newId, clock, begin, early = {} }: Elicit
       return new Promise((resolve, reject) => {
         const leave = () => {
           waiting.delete(tell)
-          // The waiting client is gone; what happens between two turns is reported to no client.
+          // Events between two turns are reported to no client.
           if (heardBy === listeners) heardBy = {}
           signal.removeEventListener('abort', abort)
         }
@@ -226,7 +222,7 @@ function isShownFirst(question: Question): boolean {
   return 'shownFirst' in question && question.shownFirst === true
 }
 
-/** A question until its answer comes, or until it is taken back, if it still can be. */
+/** A question until it is answered or withdrawn. */
 function openQuestion(question: Question, signal: CancelSignal | undefined, takeBack: () => boolean): OpenQuestion {
   let reply: OpenQuestion['reply'] = NOTHING
   const answered = new Promise<Answer>((resolve, reject) => {
@@ -259,14 +255,14 @@ export interface CallListeners {
 
 /** How long a person may take to answer. */
 export const ANSWER_SECONDS = 600
-/** How long the end can be asked for again. */
+/** How long the result can be fetched again. */
 export const REPEAT_SECONDS = 60
-/** How many of one credential may wait at once; each holds a running handler. */
+/** Open elicitations of one credential; each holds a running handler. */
 export const MOST_WAITING = 100
-/** How often one call may ask, several questions at once being one time. Who asks more often gets nowhere. */
+/** How often one call may ask; several questions at the same time count once. */
 export const MOST_ROUNDS = 50
 
-/** What runs for clients, and what waits for their answers. */
+/** The elicitations of all clients. */
 export interface Elicitations {
   /** The holder is the credential it was asked for with: when that is taken back, so is the work. */
   start<T>(options: Pick<ElicitationOptions<T>, 'begin' | 'early'> & { holder?: string | undefined }): Elicitation<T>
@@ -275,7 +271,7 @@ export interface Elicitations {
    * elsewhere, so an answer that comes here is to a question that is over.
    */
   release(elicitation: Elicitation<unknown>): void
-  /** Cancels everything that was asked for with a credential. */
+  /** Cancels all elicitations of a revoked credential. */
   end(holder: string): void
   /**
    * Keeps it until its client comes back with answers. The owner is a text that says who asked for what, so that no other
@@ -289,13 +285,12 @@ export interface Elicitations {
    * gone on since that round, `REQUEST_REFUSED` when the client had said something else before.
    */
   resume<T>(id: string, owner: string, brought: Brought): Elicitation<T>
-  /** Whether an exchange whose client was asked something is still here. */
+  /** Whether an elicitation whose client was asked something is still here. */
   has(id: string): boolean
   /** The same, only for its owner. */
   of(id: string, owner: string): Elicitation<unknown> | undefined
   /** Resolves when what a client was asked under this key is not asked any more: it is answered, taken back, or the work over. */
   closed(id: string, key: string): Promise<void>
-  /** Ends one whose client was asked something. */
   cancel(id: string, reason: AppError): void
   stop(): void
 }
@@ -306,7 +301,7 @@ export interface Asked {
   readonly askedAt: number
 }
 
-/** What a client comes back with. */
+/** The answers that a client comes back with. */
 interface Brought {
   /** The round in which it was asked. */
   readonly round: number

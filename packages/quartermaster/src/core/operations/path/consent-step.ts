@@ -32,7 +32,7 @@ import { askWhileWanted, canAnswer } from './call-context.ts'
 import { type CallState, isDeliveredTo } from './call-state.ts'
 import type { Deadline } from './deadline.ts'
 
-/** A call that is to be let in. */
+/** A call that needs consent. */
 interface PendingCall {
   readonly callState: CallState
   readonly tool: Tool
@@ -40,9 +40,9 @@ interface PendingCall {
   readonly deadline: Deadline
 }
 
-/** Gets calls that need consent allowed and on record, or has them wait. */
+/** Obtains consent for calls and records them, or lets them wait. */
 export interface ConsentStep {
-  /** Nothing when the call may run now; else what its caller is answered. Throws when it may not. */
+  /** Nothing when the call may run now; else the answer for its caller. Throws when it may not run. */
   obtainConsent(pending: PendingCall): Promise<CallAnswer | 'known' | undefined>
 }
 
@@ -59,7 +59,6 @@ interface ConsentStepDeps {
   readonly settings: Pick<Settings, 'consentWaitSeconds' | 'approvalHours'>
 }
 
-/** What a caller who waited runs its call with. */
 interface Allowed {
   readonly snapshot: OperationSnapshot
   readonly consent: Consent
@@ -68,9 +67,9 @@ interface Allowed {
 /** How cancelling a waiting call ended: not run and not runnable any more; ended or being stopped by another process; or unknown. */
 type CancelOutcome = 'notRun' | 'byOthers' | 'unsure'
 
-/** A grant that is used or revoked at that moment is reason for another look; more often than this is abuse. */
+/** A grant that is used or revoked meanwhile means another decision; more often than this is abuse. */
 const MOST_LOOKS = 5
-/** A store that is busy, and a run that is about to begin, are waited for between tries to give a call up; six seconds in all. */
+/** Pauses between tries to cancel an operation while the store is busy or a run is about to begin; six seconds in all. */
 const FIRST_PAUSE_MS = 50
 const MOST_PAUSES = 7
 
@@ -128,7 +127,6 @@ export function createConsentStep(deps: ConsentStepDeps): ConsentStep {
       withdraw()
       approvals.release(callState.operationId)
     }
-    // Its own end, which may be an error, and is told as it is.
     return answer?.()
   }
 
@@ -163,7 +161,7 @@ export function createConsentStep(deps: ConsentStepDeps): ConsentStep {
     return known.answer
   }
 
-  /** Nothing where it is not this caller's to run; `later` where the store cannot tell now. */
+  /** Nothing where another process runs it; `later` where the store fails now. */
   async function takeAllowed(pending: PendingCall): Promise<Allowed | 'later' | undefined> {
     const { callState, deadline } = pending
     const { operationId: id, depth } = callState
@@ -186,7 +184,7 @@ export function createConsentStep(deps: ConsentStepDeps): ConsentStep {
   async function afterTimeout(pending: PendingCall): Promise<() => CallAnswer> {
     const { callState, tool } = pending
     if (callState.depth > 0) throw unallowed(tool)
-    // Another process may have done it meanwhile, without a word that was heard here.
+    // Another process may have run it meanwhile, without a notification.
     const known = await currentAnswer(pending)
     return known?.hasEnded ? known.answer : () => stillOpen(callState, tool)
   }
@@ -205,12 +203,12 @@ export function createConsentStep(deps: ConsentStepDeps): ConsentStep {
       if (error !== reason) deps.log.warn('the state of a call is unknown', { operation: id, error: messageOf(error) })
       return stillOpen(callState, tool)
     }
-    // Else it would be this call that is found under way and stopped, not the run that the queue begins at that moment.
+    // Otherwise `cancel` would stop this call, and not the run that the queue begins at that moment.
     deadline.cancel(toAppError(error))
     const end = await cancelOperation(id)
     if (end === 'unsure') throw cancelUnconfirmed(tool, id, error)
     if (end === 'notRun') await currentAnswer(pending)
-    // The caller has to learn what was done, unless its token is invalid.
+    // The caller has to get the result, unless its token is invalid.
     if (end === 'notRun' || toAppError(error).code === 'TOKEN_INVALID') throw error
     return await endOf(pending, error)
   }
@@ -289,7 +287,7 @@ function cancelUnconfirmed({ name: tool }: Tool, id: string, cause: unknown): Ap
   return withOperation(failure, { id, hasEffects: false })
 }
 
-/** What ends the caller's waiting and not the call. */
+/** Reasons that end the caller's wait but not the call. */
 const OUT_OF_TIME: ReadonlySet<string> = new Set(['DEADLINE_EXCEEDED', 'STOPPING'])
 
 /** Only where the owner wrote that this agent's clients may be asked. */

@@ -30,7 +30,7 @@ import type { Deadline } from './deadline.ts'
 import type { KeptResults } from './kept-results.ts'
 import { runTool } from './run-tool.ts'
 
-/** A call that was let through. The configuration belongs to the tool's own generation. */
+/** A call that passed all checks. The configuration belongs to the tool's own generation. */
 interface ReadyCall {
   readonly callState: CallState
   readonly tool: Tool
@@ -50,7 +50,7 @@ export interface ExecuteDeps {
   readonly settings: Pick<Settings, 'retryAttempts'>
 }
 
-/** Runs a call that is on record where it has to be. What was allowed before is looked at once more, because waiting took time. */
+/** Runs a recorded call. The wait took time, so permission, health and consent are checked again. */
 export async function execute(
   ready: ReadyCall,
   nested: ContextParts['nested'],
@@ -65,7 +65,7 @@ export async function execute(
   const effectful = tool.effects.length > 0 ? ready : undefined
   const missingEffects = effectful ? await deps.effects.before(effectful) : NOTHING
   if (missingEffects === 'done') return alreadyDone(tool, operationId)
-  refuseOneTooMany(callState, deps.settings)
+  refuseExtraRun(callState, deps.settings)
   const late = deadline.reason()
   if (late) throw late
   callState.hasRun = true
@@ -88,7 +88,7 @@ export async function execute(
 
 const NOTHING: readonly never[] = Object.freeze([])
 
-/** Checks time, permission, health and grant. Nothing to wait for where no consent is needed. */
+/** Checks deadline, permission, health and consent. Returns nothing to await where no consent is needed. */
 function refuseOutdated(ready: ReadyCall, { health, gate }: ExecuteDeps): Promise<void> | undefined {
   const { callState, tool, deadline } = ready
   const late = deadline.reason()
@@ -106,20 +106,20 @@ async function refuseRevoked({ callState, tool, config, deadline }: ReadyCall, g
   const decision = await deadline.race(gate.decide(call))
   if (decision.kind === 'denied') throw consentDenied(tool, decision.grant)
   if (decision.kind === 'allowed') return
-  // What waited was allowed when it was leased. Where that has only run out it goes back to the queue, which has it asked for.
+  // A resumed operation was allowed when it was leased. Where its grant has only expired, the queue asks a person again.
   const since = resumed?.updatedAt ?? Math.round(startedAt)
   const isTakenBack = await deadline.race(gate.isRevoked(call, decision.asks, since))
   throw isTakenBack ? consentRevoked(tool.name, resumed) : consentRequired(tool, decision.asks, digest)
 }
 
-/** An operation whose last run was lost comes back once more, to be looked at and no more than that. */
-function refuseOneTooMany({ resumed, request }: CallState, { retryAttempts }: Pick<Settings, 'retryAttempts'>): void {
+/** An operation whose last run was lost is resumed once more, only to verify its effects. */
+function refuseExtraRun({ resumed, request }: CallState, { retryAttempts }: Pick<Settings, 'retryAttempts'>): void {
   if (!resumed || resumed.attempts <= retryAttempts) return
   if (resumed.error) throw AppError.fromJSON(resumed.error)
   throw new AppError('OUTCOME_UNKNOWN', `"${request.tool}" was run ${retryAttempts} times, and may have done its work.`)
 }
 
-/** Compares what a tool says it did with what is there. A run that was cut off may have done all of it. */
+/** Verifies the effects of a run, also after a failure: a run that was cut off may have done all of the work. */
 async function confirmed(
   running: Promise<ToolResult>,
   effectful: EffectfulRun,
@@ -140,7 +140,7 @@ function isUncertain(error: unknown): boolean {
   return isAppError(error) && (error.code === 'OUTCOME_UNKNOWN' || ERRORS[error.code].retry === 'later')
 }
 
-/** A call whose tool leaves something behind outside. */
+/** A call whose tool declares effects. */
 export interface EffectfulRun {
   readonly callState: CallState
   readonly tool: Tool
@@ -149,13 +149,13 @@ export interface EffectfulRun {
   readonly deadline: Deadline
 }
 
-/** Looks at what a call leaves behind: before it runs, so that what was there proves nothing, and after. */
+/** Verifies the effects of a call: before it runs, as a baseline, and after. */
 export interface EffectsStage {
-  /** What the tool still has to do; `done` when an earlier run has done all of it. */
+  /** The effects that are still missing; `done` when an earlier run has done all of the work. */
   before(run: EffectfulRun): Promise<readonly EffectSpec[] | 'done'>
-  /** Throws `OUTCOME_UNKNOWN` unless everything is there that the tool says it has done. */
+  /** Throws `OUTCOME_UNKNOWN` unless all effects are there. */
   confirm(run: EffectfulRun): Promise<void>
-  /** Whether a run that failed has done its work all the same. */
+  /** Whether a failed run has done its work all the same. */
   isDone(run: EffectfulRun): Promise<boolean>
 }
 
@@ -166,8 +166,8 @@ interface EffectsStageDeps {
 }
 
 export function createEffectsStage({ effectKinds, clock, operations }: EffectsStageDeps): EffectsStage {
-  /** Looked at once, before the first run: later ones are held against the world as it was before any of them. */
-  async function takeFirstLook({ callState, tool, config, input, deadline }: EffectfulRun): Promise<void> {
+  /** Taken once, before the first run: later runs are compared with the state before all of them. */
+  async function takeFirstBaseline({ callState, tool, config, input, deadline }: EffectfulRun): Promise<void> {
     const { operationId } = callState
     const kinds = kindsFor(effectKinds, tool)
     const effects = concreteEffects(tool.effects, { input, config, operationId }, kinds)
@@ -184,12 +184,12 @@ export function createEffectsStage({ effectKinds, clock, operations }: EffectsSt
     async before(run) {
       const { callState, tool } = run
       if (callState.effects.length === 0) {
-        await takeFirstLook(run)
+        await takeFirstBaseline(run)
         return NOTHING_MISSING
       }
       const verdict = await look(run)
       if (verdict.verdict === 'verified') return 'done'
-      // A tool that may be run twice is run where the effects are unclear. A tool that must verify first looks again later.
+      // Where the effects are unclear, a tool that may run twice runs. One that must verify first is verified again later.
       if (verdict.verdict === 'indeterminate' && tool.retry === 'verifyFirst') throw uncertain(tool, verdict)
       return missingOf(verdict, tool.effects)
     },
