@@ -10,10 +10,10 @@ import { MOST_TASKS } from '../../src/adapters/mcp-server/tasks.ts'
 import { MOST_CAPABILITY_SERVERS } from '../../src/adapters/mcp-upstream/capability-servers.ts'
 import {
   DELAYS_MS,
-  LOOK_STARTS_MS,
+  DEMAND_START_MS,
   MOST_BUSY_MS,
-  MOST_EARLY,
-  MOST_IN_VAIN,
+  MOST_EARLY_STARTS,
+  MOST_CRASHES_UNSERVED,
 } from '../../src/adapters/mcp-upstream/connection/connection-state-machine.ts'
 import { MOST_AGENTS } from '../../src/adapters/mcp-upstream/connection/connections.ts'
 import { FAILING_MS, MOST_FAILED } from '../../src/adapters/mcp-upstream/connection/failures.ts'
@@ -21,8 +21,8 @@ import { HANG_MS, QUIET_MS } from '../../src/adapters/mcp-upstream/connection/he
 import { MOST_BREAKS, MOST_TRIES } from '../../src/adapters/mcp-upstream/connection/send-with-retry.ts'
 import { MOST_ADDRESS_ROUNDS, MOST_OPEN_CALLS } from '../../src/adapters/mcp-upstream/offer/upstream-calls.ts'
 import { FETCH_LIMITS } from '../../src/adapters/mcp-upstream/peer/fetch-listing.ts'
-import { MESSAGE_LIMITS } from '../../src/adapters/mcp-upstream/peer/message-limits.ts'
-import { MOST_ASKED } from '../../src/adapters/mcp-upstream/peer/peer.ts'
+import { MESSAGE_LIMITS } from '../../src/adapters/mcp-upstream/peer/incoming-message.ts'
+import { MOST_OPEN_QUESTIONS } from '../../src/adapters/mcp-upstream/peer/peer.ts'
 import { LONGEST_DELAY_MS, MOST_DELIVERIES } from '../../src/adapters/mcp-upstream/peer/questions.ts'
 import {
   LONGEST_PAUSE_MS,
@@ -33,7 +33,7 @@ import { LEAST_STARTS, MOST_REMOTE_STARTS, TURN_MS } from '../../src/adapters/mc
 import { LOG_LIMITS } from '../../src/adapters/mcp-upstream/transport/child-log.ts'
 import { CHANNEL_LIMITS } from '../../src/adapters/mcp-upstream/transport/http-channel.ts'
 import { MOST_REDIRECTS } from '../../src/adapters/mcp-upstream/transport/http-sender.ts'
-import { MOST_BYTES_A_SECOND } from '../../src/adapters/mcp-upstream/transport/stderr-reader.ts'
+import { MOST_BYTES_A_SECOND } from '../../src/adapters/mcp-upstream/transport/program-output.ts'
 import { STDIO_LIMITS } from '../../src/adapters/mcp-upstream/transport/stdio-channel.ts'
 import { DOWNLOAD_MS } from '../../src/adapters/mcp-upstream/upstream-entry.ts'
 import { DOCUMENT_BYTES, SCHEMA_CHARACTERS } from '../../src/adapters/openapi/index.ts'
@@ -258,7 +258,7 @@ describe('docs/security.md', () => {
       ['agents with a connection of their own', count(MOST_AGENTS)],
       ['servers that capabilities name, all together', count(MOST_CAPABILITY_SERVERS)],
       ['requests of one agent under way', count(MOST_OPEN_CALLS)],
-      ['requests of a server to us, at a time or in one answer', count(MOST_ASKED)],
+      ['requests of a server to us, at a time or in one answer', count(MOST_OPEN_QUESTIONS)],
       ['attempts to give a server the answer to one of them', count(MOST_DELIVERIES)],
       ['pause that the server may ask for before the next of these', seconds(LONGEST_DELAY_MS)],
       ['rounds of questions in one call', count(MOST_ROUNDS)],
@@ -306,10 +306,10 @@ describe('docs/security.md', () => {
       ['time to end after SIGTERM', seconds(termMs)],
       ['the same, of one that hangs, which is not asked by its input first', seconds(HANGING_TIMES.termMs)],
       ['longest pause before it is started again', seconds(Math.max(...DELAYS_MS))],
-      ['time from one start to the next that a call or a recheck asks for', seconds(LOOK_STARTS_MS)],
-      ['falls in a row without an answer to a call, until calls do not shorten its pauses', count(MOST_IN_VAIN)],
+      ['time from one start to the next that a call or a recheck asks for', seconds(DEMAND_START_MS)],
+      ['falls in a row without an answer to a call, until calls do not shorten its pauses', count(MOST_CRASHES_UNSERVED)],
       ['the same, where it is busy and asks for longer', `${MOST_BUSY_MS / 60_000} min`],
-      ['starts that do not wait for their time, because a file changed or a port opened, in a row', count(MOST_EARLY)],
+      ['starts that do not wait for their time, because a file changed or a port opened, in a row', count(MOST_EARLY_STARTS)],
     ])
   })
 })

@@ -5,7 +5,7 @@ import { canonicalJson, type Digest, fewIssues } from '../../core/kernel/index.t
 /** A server that a capability names for an agent. */
 export interface CapabilityServerRequest {
   readonly name: string
-  /** The capability. Its tools begin with this, unless another server of the same capability has it. */
+  /** The capability. Tool names begin with it, unless another server of the same capability has that prefix. */
   readonly key: string
   readonly agent: string
   readonly config: UpstreamConfig
@@ -14,19 +14,19 @@ export interface CapabilityServerRequest {
 /** The servers that capabilities name, besides the configured ones. */
 interface CapabilityServers {
   /**
-   * Adds a server unless it is known. `full`: the limit is reached. `changed`: a server was added, or lost its last
-   * agent for the first time, so definitions have to be read again.
+   * `full`: the limit is reached. `changed`: a server was added, or lost its last agent for the first time, so
+   * definitions have to be read again.
    */
-  ask(request: CapabilityServerRequest): 'changed' | 'same' | 'full'
+  register(request: CapabilityServerRequest): 'changed' | 'same' | 'full'
   /** The servers that a capability names, for any agent. */
   namedBy(key: string): string[]
   /** An agent lost this capability, or all of them. Answers whether a server without agents was removed. */
   leave(agent: string, key?: string): boolean
-  /** Definitions are read again, so servers still in use are requested again. Answers whether one was removed. */
+  /** Definitions are read again, so servers in use are registered again. Answers whether an unused one was removed. */
   age(): boolean
   /**
-   * Gives prefixes to servers without one: the prefix they had before a restart, or their capability's short one if it
-   * is free. Where the earlier names cannot be read, that is left for the next time. Answers all servers.
+   * Gives prefixes to servers without one: their prefix before a restart, or their capability's short one if it is
+   * free. Where the earlier names cannot be read, that is left for the next time. Answers all servers.
    */
   settled(
     namesOf: (server: string) => Promise<readonly string[] | undefined>,
@@ -35,17 +35,17 @@ interface CapabilityServers {
   configs(): ReadonlyMap<string, UpstreamConfig>
 }
 
-/** Each may be a process. */
+/** Each server may be a process. */
 export const MOST_CAPABILITY_SERVERS = 64
-/** A server still in use is requested again after one reading; one that is not by the next reading is removed. */
+/** A server in use is registered again after one reading; the next reading removes any other. */
 const READINGS = 1
 
 interface CapabilityServer {
   readonly key: string
   readonly config: UpstreamConfig
-  /** Agents that use this server and no other of the same capability. */
+  /** Agents that use this server, and no other of the same capability. */
   readonly agents: Set<string>
-  /** The prefix of its names. It stays, whatever other servers come or go. */
+  /** The prefix of its names, which stays whatever other servers come or go. */
   prefix?: string
   /**
    * Servers that agents used for this capability before. This one inherits their short names once they have no agent
@@ -53,14 +53,14 @@ interface CapabilityServer {
    */
   readonly inPlaceOf: Set<string>
   readingsSince: number
-  /** Once only: two servers used by turns must not cause endless reading. */
+  /** Set once: two servers used by turns must not cause endless reading. */
   wasLeft: boolean
 }
 
 export function createCapabilityServers(): CapabilityServers {
   const servers = new Map<string, CapabilityServer>()
 
-  /** The agent uses another server now. Answers whether that leaves one without agents. */
+  /** The agent uses another server now. Answers whether a server was left without agents. */
   function release({ name, key, agent }: CapabilityServerRequest): boolean {
     let isNews = false
     for (const [other, server] of servers) {
@@ -74,8 +74,8 @@ export function createCapabilityServers(): CapabilityServers {
 
   const isTaken = (key: string) => [...servers.values()].some(server => server.key === key && server.prefix === key)
 
-  /** Its short names go to the server in its place. */
-  function letGo(name: string, { key, prefix }: CapabilityServer): void {
+  /** Its short names go to the server that replaces it. */
+  function remove(name: string, { key, prefix }: CapabilityServer): void {
     servers.delete(name)
     let heir: CapabilityServer | undefined
     for (const server of servers.values()) if (server.inPlaceOf.delete(name)) heir ??= server
@@ -86,7 +86,7 @@ export function createCapabilityServers(): CapabilityServers {
     new Map([...servers].map(([name, { config, prefix = name }]) => [name, { ...config, prefix }] as const))
 
   return {
-    ask(request) {
+    register(request) {
       const { name, key, agent, config } = request
       const known = servers.get(name)
       if (!known && servers.size >= MOST_CAPABILITY_SERVERS) return 'full'
@@ -108,15 +108,15 @@ export function createCapabilityServers(): CapabilityServers {
       const before = servers.size
       const lost = [...servers].filter(([, server]) => key === undefined || server.key === key)
       const had = new Set(lost.filter(([, server]) => server.agents.delete(agent)).map(([, server]) => server.key))
-      // Also servers that this agent used before and that no agent uses now.
-      for (const [name, server] of lost) if (had.has(server.key) && server.agents.size === 0) letGo(name, server)
+      // Also servers that this agent used before and no agent uses now.
+      for (const [name, server] of lost) if (had.has(server.key) && server.agents.size === 0) remove(name, server)
       return servers.size < before
     },
     age() {
       const before = servers.size
       for (const [name, server] of servers)
         if (server.readingsSince++ >= READINGS && server.agents.size === 0) {
-          letGo(name, server)
+          remove(name, server)
         }
       return servers.size < before
     },
@@ -125,12 +125,11 @@ export function createCapabilityServers(): CapabilityServers {
       const had = new Map<CapabilityServer, readonly string[] | undefined>()
       const unnamed = () => [...servers].filter(([, server]) => server.prefix === undefined)
       const unread = () => unnamed().filter(([, server]) => !had.has(server))
-      // Servers may be added while earlier names are read.
       for (let some = unread(); some.length > 0; some = unread())
         await Promise.all(some.map(async ([name, server]) => had.set(server, await namesOf(name))))
       const wasCalled = (server: CapabilityServer, prefix: string) =>
         had.get(server)?.some(one => one.startsWith(`${prefix}_`)) === true
-      // Earlier names first: no new server takes them.
+      // Earlier names first, so that no new server takes them.
       for (const [name, server] of unnamed())
         if (wasCalled(server, name)) server.prefix = name
         else if (wasCalled(server, server.key) && !isTaken(server.key)) server.prefix = server.key
@@ -159,10 +158,10 @@ export function createMount({ upstreams, digest }: MountDeps): Mount {
 
 const FULL = `Capabilities name more than ${MOST_CAPABILITY_SERVERS} MCP servers, and this is one too many.`
 
-/** An unused server is stopped; the resolver that named it may never name it again. */
+/** Idle servers are stopped: their resolver may never name them again. */
 const IDLE_SECONDS = 300
 
-/** Resolvers are not always typed, so their output is checked like any other input. */
+/** Resolver output is not always typed, so it is validated. */
 function toUpstream(server: unknown): { config: UpstreamConfig } | { reason: string } {
   const named = McpServerConfig.safeParse(server)
   if (!named.success) return unusable(named.error.issues)
@@ -177,11 +176,9 @@ function unusable(issues: readonly { path: PropertyKey[]; message: string }[]): 
   return { reason: `It names an MCP server that cannot be mounted: ${first ? issueText(first) : 'it is none.'}` }
 }
 
-/** Short enough to be part of other names. */
 const LONGEST_KEY = 46
 const DIGEST_LENGTH = 8
 
-/** A different configuration is a different server, whichever capability names it. */
 function nameFor(key: string, digest: string): string {
   return `${key.slice(0, LONGEST_KEY)}-${digest.slice(0, DIGEST_LENGTH)}`
 }

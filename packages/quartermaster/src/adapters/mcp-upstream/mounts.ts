@@ -1,17 +1,14 @@
 import { AppError, messageOf, type UpstreamConfig, type UpstreamStatus } from '../../contracts/index.ts'
-import { type Clock, didYouMean, type Log } from '../../core/kernel/index.ts'
+import { type Clock, createListeners, didYouMean, type Log } from '../../core/kernel/index.ts'
 import type { PinBook, UpstreamMemory } from '../../core/upstreams/index.ts'
-import { RESTARTED } from './connection/connections.ts'
+import { createRevokedAgents, RESTARTED } from './connection/connections.ts'
 import { createFirstConnects, type FirstConnects } from './first-connect.ts'
-import { createListeners } from './listeners.ts'
-import type { MountOptions } from './mount-upstream.ts'
 import type { UpstreamAuth } from './oauth/upstream-auth.ts'
-import { createRevokedAgents } from './revoked-agents.ts'
 import { createStartQueue, MOST_REMOTE_STARTS, MOST_STARTS } from './start-queue.ts'
-import type { Upstream } from './upstream.ts'
+import type { MountOptions, Upstream } from './upstream.ts'
 import { begunStep, unseenStep } from './upstream-entry.ts'
 
-/** Which servers to start: all that should run, the first of these until we are ready ourselves, or those never connected. */
+/** `first`: only the first one until we are ready ourselves. `unseen`: those never connected. */
 export type StartChoice = 'all' | 'first' | 'unseen'
 
 /** The names that a configuration added, replaced and removed. */
@@ -27,24 +24,23 @@ interface Mounts extends FirstConnects {
   all(): Upstream[]
   statuses(): UpstreamStatus[]
   find(name: string): Upstream
-  /** Restarts its connections, and ends the upstreams that it replaced. Throws `NAME_UNKNOWN`. */
+  /** Restarts the upstream's connections, and ends the upstreams that it replaced. Throws `NAME_UNKNOWN`. */
   restart(name: string): Promise<void>
   /**
    * An agent lost this upstream, or all of them, including those being replaced: nothing more is begun for it there.
    */
   dismiss(agent: string, upstream?: string): void
-  /** Starts added, stops removed and replaces changed upstreams. One configuration after the other. */
+  /** Starts added, stops removed and replaces changed upstreams, one configuration after the other. */
   adopt(configs: () => Promise<ReadonlyMap<string, UpstreamConfig>>): Promise<MountChanges>
-  /** Settles when the last configuration was adopted. */
   adopted(): Promise<unknown>
   start(which: StartChoice): void
   /**
-   * Starts a server never connected, or not with this configuration, even if it has to be downloaded; does not wait.
+   * Starts a server that was never connected, or not with this configuration, even if it has to be downloaded. Does
+   * not wait.
    */
   meet(name: string, how: { isChanged: boolean }): void
   /** Reads the stored facts that could not be read before, and starts those servers. Answers whether there were any. */
   readAgain(): Promise<boolean>
-  /** Permanently: no configuration is adopted afterwards. */
   stop(): Promise<void>
 }
 
@@ -60,9 +56,8 @@ export function createMounts(deps: MountsDeps): Mounts {
   const mounted = new Map<string, Upstream>()
   const draining = createDrainingUpstreams()
   const revokedAgents = createRevokedAgents()
-  const watchers = createListeners()
+  const watchers = createListeners({ onError: error => log.warn('a listener failed', { error: messageOf(error) }) })
   const starts = createStartQueue({ clock, most: MOST_STARTS, mostRemote: MOST_REMOTE_STARTS, onState: watchers.add })
-  /** Upstreams whose stored facts could not be read, and why. */
   const unread = new Map<Upstream, string>()
   let told: string | undefined
   let started: StartChoice | undefined
@@ -90,13 +85,12 @@ export function createMounts(deps: MountsDeps): Mounts {
     begin(upstream)
   }
 
-  /** The same failure concerns all of them, so it is logged once. */
   function tellOnce(upstream: string, error: string): void {
     if (error !== told) log.warn('what is known of an upstream could not be read', { upstream, error })
     told = error
   }
 
-  /** A server is not started because of a store that cannot be read: it is not to blame. */
+  /** Starts a server unless its facts are unread: a broken store is no reason to start it. */
   function begin(upstream: Upstream): void {
     const isNew = started !== undefined && isUnseen(upstream)
     if (areKept()) starts.add(upstream)
@@ -113,7 +107,7 @@ export function createMounts(deps: MountsDeps): Mounts {
     begin(upstream)
   }
 
-  /** Waits only for pending writes. Until it is replaced it serves its callers. */
+  /** Waits only for pending writes. The upstream serves its callers until it is replaced. */
   async function unmount(upstream: Upstream): Promise<void> {
     mounted.delete(upstream.name)
     unread.delete(upstream)
@@ -122,7 +116,7 @@ export function createMounts(deps: MountsDeps): Mounts {
 
   async function adopt(configs: ReadonlyMap<string, UpstreamConfig>): Promise<MountChanges> {
     const gone = [...mounted.values()].filter(one => !canStay(one, configs.get(one.name)))
-    // Together: a dropped one makes room for the next, which may be removed as well.
+    // Together: a dropped start makes room for the next, which may be removed as well.
     starts.drop(gone)
     await Promise.all(gone.map(unmount))
     const fresh = [...configs].filter(([name]) => !mounted.has(name))
@@ -130,22 +124,21 @@ export function createMounts(deps: MountsDeps): Mounts {
     try {
       await Promise.all(fresh.map(([name, config]) => mount(name, config, now)))
     } finally {
-      for (const one of gone) letGo(one)
+      for (const one of gone) replaceAndDrain(one)
     }
     if (configs.size > 0 || gone.length > 0) onChange()
     return changesOf(gone, fresh)
   }
 
-  /** Calls that wait for it or still arrive, and its subscribers, go to the upstream in its place. */
-  function letGo(upstream: Upstream): void {
+  /** Waiting and later calls, and subscribers, go to the upstream that replaces it. */
+  function replaceAndDrain(upstream: Upstream): void {
     const next = mounted.get(upstream.name)
     if (next) upstream.handOver(next)
     draining.add(upstream)
   }
 
-  /** Upstreams that it replaced may still have open calls. */
   function statusOf(upstream: Upstream): UpstreamStatus {
-    const status = asUnread(asBegun(upstream.status(), areKept()), unread.get(upstream))
+    const status = withReadError(withBegunStep(upstream.status(), areKept()), unread.get(upstream))
     return { ...status, pids: [...status.pids, ...draining.pids(upstream.name)] }
   }
 
@@ -198,15 +191,15 @@ export function createMounts(deps: MountsDeps): Mounts {
   }
 }
 
-/** It is unknown whether it was ever connected, which is no reason to start it. */
-function asUnread(status: UpstreamStatus, why: string | undefined): UpstreamStatus {
+/** It is unknown whether the server was ever connected. */
+function withReadError(status: UpstreamStatus, why: string | undefined): UpstreamStatus {
   if (why === undefined || status.unseen === undefined) return status
   const reason = `What is known of it could not be read: ${why}`
   return { ...status, reason, unseen: 'Look again then: quartermaster upstreams' }
 }
 
 /** A single command ends the servers that it started, and keeps no log of them. */
-function asBegun(status: UpstreamStatus, isKept: boolean): UpstreamStatus {
+function withBegunStep(status: UpstreamStatus, isKept: boolean): UpstreamStatus {
   const { name, state, unseen } = status
   if (isKept || unseen === undefined) return status
   return { ...status, unseen: state === 'starting' ? begunStep(name) : unseenStep({ ...status, hasSpoken: false }) }
@@ -240,7 +233,7 @@ export interface UpstreamParts {
   readonly memory: Pick<UpstreamMemory, 'names' | 'forget'>
   readonly auth: Pick<UpstreamAuth, 'amounts' | 'forgetAll'>
   create(options: MountOptions): Upstream
-  /** Cleans up before the first start: leftovers of an earlier run may hold what it needs. */
+  /** Cleans up before the first start: leftovers of an earlier run may hold what a server needs. */
   prepare?(): Promise<void>
   close(): Promise<void>
 }
@@ -260,7 +253,7 @@ interface LazyPartsDeps {
 export function createLazyParts({ log, parts }: LazyPartsDeps): LazyParts {
   let making: Promise<UpstreamParts> | undefined
 
-  /** A failure is forgotten at once, before a waiting caller can ask again. */
+  /** Resets at once, before a waiting caller can ask again. */
   function begin(): Promise<UpstreamParts> {
     const begun = make()
     begun.catch(() => {
@@ -286,18 +279,16 @@ export function createLazyParts({ log, parts }: LazyPartsDeps): LazyParts {
   }
 }
 
-/** Removed or replaced upstreams, which finish their open calls. */
 interface DrainingUpstreams {
-  /** Ends it in the background once it has no open calls. */
+  /** Ends the upstream in the background once it has no open calls. */
   add(upstream: Upstream): void
   pids(name: string): number[]
   end(name: string, reason: string): void
-  /** From now on all are stopped at once. */
+  /** Stops all upstreams at once, later ones as well. */
   hurry(reason: string): void
   settled(): Promise<unknown>
 }
 
-/** Tells callers that still waited for it and have no replacement. */
 const GONE = 'It was removed, or its entry was changed meanwhile.'
 
 export function createDrainingUpstreams(): DrainingUpstreams {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
+import { createListeners } from '../../core/kernel/index.ts'
 import { createFakeClock } from '../../testing/fake-clock.ts'
-import { createListeners } from './listeners.ts'
 import { createStartQueue } from './start-queue.ts'
 
 interface Server {
@@ -16,7 +16,7 @@ interface Server {
 /** A queue for two programs and three servers by HTTP at a time, and servers that tell what becomes of them. */
 function situation() {
   const clock = createFakeClock()
-  const states = createListeners()
+  const states = createListeners({ onError: error => expect.unreachable(String(error)) })
   const queue = createStartQueue({ clock, most: 2, mostRemote: 3, onState: states.add })
   const announced: string[] = []
   const started: string[] = []

@@ -5,13 +5,13 @@ import type { Upstream } from './upstream.ts'
 type Startable = Pick<Upstream, 'announce' | 'start' | 'isStarting' | 'isUnseen' | 'isRemote'>
 
 /**
- * Starts programs a few at a time: each start takes processor time from the others and from running calls. HTTP servers
- * take only a socket each, and never the turn of a program. Known servers are most likely to be used, and come first.
+ * Starts programs a few at a time: each start takes processor time from the others and from running calls. HTTP
+ * servers take only a socket each, and have a limit of their own. Known servers are most likely to be used, and come
+ * first.
  */
 interface StartQueue {
-  /** Starts it when its turn comes, possibly at once. Before `open` only the first one. */
+  /** Starts it when its turn comes, possibly at once. Before `open` only the first one is started. */
   add(one: Startable): void
-  /** They are not to be started any more. */
   drop(gone: readonly Startable[]): void
   open(): void
   stop(): void
@@ -21,26 +21,23 @@ interface StartQueueDeps {
   readonly clock: Clock
   readonly most: number
   readonly mostRemote: number
-  /** Calls back when the state of any of them changes. */
   onState(listener: () => void): void
 }
 
-/** These keep a small machine busy: most also wait for a disk or a network. */
+/** Enough to keep a small machine busy: most also wait for a disk or a network. */
 export const LEAST_STARTS = 4
 export const MOST_STARTS = Math.max(LEAST_STARTS, availableParallelism())
 
-/** As many waiting sockets cost next to nothing. */
 export const MOST_REMOTE_STARTS = 32
 
-/** A program is loaded by then. One that still does not answer waits for something, or hangs, and uses no processor. */
+/** The time to load a program. One that still does not answer waits for something, or hangs, and uses no processor. */
 export const TURN_MS = 500
 
 export function createStartQueue({ clock, most, mostRemote, onState }: StartQueueDeps): StartQueue {
   const waiting = new Set<Startable>()
-  /** Those being started, with how to cancel the end of their turn. */
   const turns = new Map<Startable, Cancel>()
   let isOpen = false
-  // The first costs a core that is free anyway, and a user with only one server should not wait longer.
+  // The first start uses a core that is free anyway, and a user with one server should not wait longer.
   let isFirstDue = true
 
   function hasRoom({ isRemote }: Startable): boolean {
@@ -51,7 +48,6 @@ export function createStartQueue({ clock, most, mostRemote, onState }: StartQueu
 
   function next(): void {
     for (const one of [...waiting].toSorted(seenFirst)) {
-      // Starting one may have started others.
       if (waiting.has(one) && hasRoom(one)) begin(one)
     }
   }
@@ -66,7 +62,6 @@ export function createStartQueue({ clock, most, mostRemote, onState }: StartQueu
       }),
     )
     one.start()
-    // A lazy server was not started.
     if (one.isStarting()) isFirstDue = false
     else end(one)
   }

@@ -1,12 +1,41 @@
-import type { PinKind, UpstreamConfig, UpstreamLogLine, UpstreamState, UpstreamStatus } from '../../contracts/index.ts'
+import type {
+  PinKind,
+  Settings,
+  UpstreamConfig,
+  UpstreamLogLine,
+  UpstreamState,
+  UpstreamStatus,
+} from '../../contracts/index.ts'
 import type { SourceUnit } from '../../core/catalogue/index.ts'
-import { type CancelSignal, canonicalJson, hasLoginStep } from '../../core/kernel/index.ts'
-import { countAsking, isWaiting, type ReviewedListing, wantsDefinition } from '../../core/upstreams/index.ts'
+import {
+  type CancelSignal,
+  type Clock,
+  canonicalJson,
+  type Digest,
+  hasLoginStep,
+  type Random,
+  upstreamUnit,
+} from '../../core/kernel/index.ts'
+import { separateSecrets } from '../../core/secrets/index.ts'
+import type { Leases } from '../../core/store/index.ts'
+import {
+  countAsking,
+  isWaiting,
+  type PinBook,
+  type ReviewedListing,
+  type ToolsOfOthers,
+  type UpstreamMemory,
+  wantsDefinition,
+} from '../../core/upstreams/index.ts'
+import type { ProcessManager } from '../programs/index.ts'
 import type { ConnectionState } from './connection/connection-state-machine.ts'
-import type { Connections } from './connection/connections.ts'
+import type { Connections, RevokedAgents } from './connection/connections.ts'
+import { targetOf } from './connection/target.ts'
+import type { UpstreamAuth } from './oauth/upstream-auth.ts'
 import type { Serving } from './offer/upstream-calls.ts'
 import { withTimeLimit } from './peer/abort.ts'
 import { forPeople } from './peer/channel.ts'
+import { createChildLog, SHORTEST_SECRET } from './transport/child-log.ts'
 import { offReason, SWITCHED_OFF, unseenStep } from './upstream-entry.ts'
 import {
   downloadReason,
@@ -19,28 +48,22 @@ import {
 /** One mounted MCP server. */
 export interface Upstream {
   readonly name: string
-  /** Whether it is reached over a network, so that starting it takes no processor here. */
+  /** Whether it is reached over a network, so that a start takes no processor time here. */
   readonly isRemote: boolean
   unit(): SourceUnit
-  /** Takes another configuration, if its connections can stay. */
   reconfigure(config: UpstreamConfig): boolean
-  /** Whether it was never listed. */
   isUnseen(): boolean
-  /** Who serves requests now: itself, or the upstream in its place. */
+  /** The upstream that serves requests now: this one, or its replacement. */
   serving(): Serving
-  /** Another upstream replaces it. */
   handOver(to: Pick<Upstream, 'serving'>): void
   knownSince(): number
-  /** What agents call a definition, or would if it were offered. */
+  /** The name by which agents call a definition, or would if it were offered. */
   nameOf(kind: PinKind, own: string): string | undefined
-  /** Whether the first attempt to connect has not ended yet. */
   isStarting(): boolean
   /** Whether it was never connected, and its launcher may have to download it first. */
   mayNeedDownload(): boolean
-  /** The same, while it is being started. */
   mayBeDownloading(): boolean
   remember(): Promise<void>
-  /** It will be started soon, unless it is lazy. */
   announce(): void
   /** Starts it; a lazy known server only if it is wanted. */
   start(options?: { isWanted?: boolean }): void
@@ -49,19 +72,17 @@ export interface Upstream {
   status(): UpstreamStatus
   logs(limit: number): UpstreamLogLine[]
   restart(): Promise<void>
-  /** A person or an agent signed in or out. */
   loginChanged(agent: string | undefined): Promise<void>
-  /** The agent was removed, or lost this upstream. */
   dismiss(agent: string): void
   /** Other units have new tools: descriptions that mention them are scanned again. */
   lookAgain(): Promise<void>
-  /** A person decides about a definition. */
   review<T>(decide: () => Promise<T>): Promise<T>
   /**
-   * It will be removed: calls may finish, but nothing is listed or stored any more. Resolves when all writes are done.
+   * It will be removed: calls may finish, but nothing is listed or stored any more. Resolves when all writes are
+   * done.
    */
   retire(): Promise<void>
-  /** Ends once open requests have; nothing new is begun. Waiting callers are told why. */
+  /** Ends once open requests have, and begins nothing new. Waiting callers are told why. */
   leave(reason: string): Promise<void>
   stop(reason: string): Promise<void>
 }
@@ -75,11 +96,9 @@ export function createUpstream(deps: UpstreamDeps): Upstream {
     lister.stop()
     await end
     await reviewQueue.settled()
-    // Last: the next holder starts at once.
     await deps.lease?.release()
   }
   const isToRun = () => config.start === 'eager' || !offer.verdict()
-  // A disabled upstream is never started.
   if (!config.enabled) void connections.stop(offReason(config) ?? SWITCHED_OFF)
 
   return {
@@ -87,74 +106,73 @@ export function createUpstream(deps: UpstreamDeps): Upstream {
     isRemote: deps.target.transport !== 'stdio',
     unit: offer.unit,
     reconfigure(next) {
-      if (wayOf(next) !== wayOf(config)) return false
+      if (connectionSettings(next) !== connectionSettings(config)) return false
       const isPolicy = next.newTools !== config.newTools || next.findings !== config.findings
       config = next
       offer.configured()
       reviewQueue.renamed()
-      if (isPolicy) seeAgain(parts, config)
+      if (isPolicy) relistForPolicy(parts, config)
       return true
     },
     isUnseen: () => offer.verdict() === undefined,
     serving: service.serving,
     handOver: to => service.handOver(to.serving),
-    knownSince: serverFacts.since,
+    knownSince: serverFacts.knownSince,
     nameOf: offer.nameOf,
     isStarting: () => connections.main.state().kind === 'starting' && connections.main.lastError() === undefined,
     mayNeedDownload: () => mayNeedDownload(parts, config),
     mayBeDownloading: () => mayBeDownloading(parts, config),
-    remember: async () => void (await Promise.all([reviewQueue.recall(), serverFacts.recall(), connector.recall()])),
+    remember: async () =>
+      void (await Promise.all([reviewQueue.recall(), serverFacts.load(), connector.refreshLogins()])),
     announce() {
-      if (config.enabled && isToRun()) connections.main.announce()
+      if (config.enabled && isToRun()) connections.main.schedule()
     },
-    // An announced server is started, also if it became known meanwhile.
-    start({ isWanted = isToRun() || connections.main.state().isAnnounced === true } = {}) {
+    start({ isWanted = isToRun() || connections.main.state().isScheduled === true } = {}) {
       if (config.enabled && isWanted) connections.main.start()
     },
     async comeUp({ withinMs, signal }) {
       const limit = { clock: deps.clock, signal, reason: 'It took too long.' }
       const take = (either: AbortSignal) => connections.main.take({ budgetMs: withinMs, signal: either })
-      // The caller checks the state.
       await withTimeLimit(withinMs, limit, take).catch(() => {})
     },
     status: () => statusOf(deps, parts, config),
     logs: limit => deps.log.lines({ limit }),
     async restart() {
-      await connector.recall()
+      await connector.refreshLogins()
       if (config.enabled) deps.log.add('gateway', 'A person restarted it.')
       await connections.restart()
-      subscriptions.settle()
+      subscriptions.reassign()
     },
     async loginChanged(agent) {
       try {
-        await connector.recall()
+        await connector.refreshLogins()
       } finally {
-        // Also where the present logins are unknown: a connection with a removed login is not kept for that.
-        connections.exchange(agent)
-        subscriptions.settle()
+        // Also where the logins could not be read: a connection with a removed login must not stay.
+        connections.onLoginChanged(agent)
+        subscriptions.reassign()
       }
     },
     dismiss(agent) {
-      connections.dismiss(agent)
+      connections.revokeAgent(agent)
       own.forget(agent)
     },
     lookAgain: reviewQueue.lookAgain,
     review: reviewQueue.review,
     async retire() {
       lister.stop()
-      await Promise.all([reviewQueue.settled(), serverFacts.settled()])
+      await Promise.all([reviewQueue.settled(), serverFacts.saved()])
     },
-    leave: reason => endedBy(connections.leave(reason)),
+    leave: reason => endedBy(connections.drain(reason)),
     stop: reason => endedBy(connections.stop(reason)),
   }
 }
 
 /**
- * Another policy may offer what was held back, also of a sleeping server. A listing in progress may still use the old
- * policy.
+ * Another policy may offer held-back definitions, also of a sleeping server. A listing in progress may still use the
+ * old policy.
  */
-function seeAgain({ connections: { main }, lister }: WiredUpstream, { enabled }: UpstreamConfig): void {
-  lister.again()
+function relistForPolicy({ connections: { main }, lister }: WiredUpstream, { enabled }: UpstreamConfig): void {
+  lister.relistSoon()
   if (enabled) main.start()
 }
 
@@ -187,15 +205,13 @@ function statusOf(deps: UpstreamDeps, parts: WiredUpstream, config: UpstreamConf
   return config.enabled && !offer.verdict() ? { ...status, unseen: unseenStep(status) } : status
 }
 
-/** Settings that connections do not depend on. */
-const SHOWN: ReadonlySet<string> = new Set([
+const DISPLAY_SETTINGS: ReadonlySet<string> = new Set([
   ...['title', 'short', 'prefix', 'offer', 'leaveOut', 'tools', 'consent', 'prompts', 'resources'],
   ...['newTools', 'findings', 'timeoutMs', 'maxResultBytes', 'maxBinaryBytes'],
 ])
 
-/** All settings that connections depend on. */
-function wayOf(config: UpstreamConfig): string {
-  return canonicalJson(Object.fromEntries(Object.entries(config).filter(([key]) => !SHOWN.has(key))))
+function connectionSettings(config: UpstreamConfig): string {
+  return canonicalJson(Object.fromEntries(Object.entries(config).filter(([key]) => !DISPLAY_SETTINGS.has(key))))
 }
 
 const STATES = {
@@ -210,9 +226,7 @@ const STATES = {
 
 interface ConnectionFactsOptions {
   readonly name: string
-  /** Why the configuration does not let it run, if it does not. */
   readonly off: string | undefined
-  /** A server that fell before this counts as down. */
   readonly recoveringFrom: number
 }
 
@@ -221,7 +235,6 @@ type ConnectionFacts = Pick<
   'state' | 'reason' | 'since' | 'era' | 'server' | 'nextStartAt' | 'lastError'
 >
 
-/** The state of the main connection, and the last error on any. */
 export function connectionFactsOf(
   connections: Pick<Connections, 'main' | 'lastError'>,
   { name, off, recoveringFrom }: ConnectionFactsOptions,
@@ -252,7 +265,6 @@ function fallenState(downSince: number | undefined, recoveringFrom: number): Ups
   return downSince > recoveringFrom ? 'recovering' : 'down'
 }
 
-/** The agents whose own connection does not come up, and why. */
 function failingAgents({ byAgent }: Pick<Connections, 'byAgent'>): NonNullable<UpstreamStatus['failing']> {
   return [...byAgent()].flatMap(([agent, connection]) => {
     const { kind, downSince, ...trouble } = connection.state()
@@ -260,7 +272,7 @@ function failingAgents({ byAgent }: Pick<Connections, 'byAgent'>): NonNullable<U
   })
 }
 
-/** Amounts for the status; what the owner leaves out is not counted. */
+/** Amounts for the status, without definitions that the owner leaves out. */
 export function amountsOf(
   verdict: ReviewedListing | undefined,
   { connections, config }: { connections: Connections; config: UpstreamConfig },
@@ -310,7 +322,58 @@ export function amountsOf(
     prompts: config.prompts ? count(offered, 'prompt') : 0,
     resources: config.resources ? count(offered, 'resource', 'template') : 0,
     connections: all.filter(one => one.session()).length,
-    pids: connections.withLeft().flatMap(one => one.session()?.pids() ?? []),
+    pids: connections.allWithDraining().flatMap(one => one.session()?.pids() ?? []),
     restarts: all.reduce((sum, one) => sum + one.restarts(), 0),
   }
 }
+
+export interface MountedDeps {
+  readonly projectDir: string
+  readonly dataDir: string
+  readonly pins: Pick<PinBook, 'recall' | 'see' | 'lookAgain' | 'claim'>
+  readonly memory: UpstreamMemory
+  readonly processes: ProcessManager
+  readonly auth: UpstreamAuth
+  readonly clock: Clock
+  readonly random: Random
+  readonly digest: Digest
+  readonly settings: Pick<Settings, 'callTimeoutSeconds' | 'restartWaitSeconds' | 'recoveringSeconds'>
+  readonly version: string
+  readonly leases: Leases
+  hasAgent(name: string): Promise<boolean>
+  secrets(): readonly string[]
+  /** Names of tools of other units, once the present definitions have been read. */
+  readonly toolsOfOthers: ToolsOfOthers
+}
+
+export interface MountOptions {
+  readonly name: string
+  readonly config: UpstreamConfig
+  readonly mountedAt: number
+  readonly revokedAgents: Pick<RevokedAgents, 'since'>
+  onChange(): void
+  onState(): void
+}
+
+export function createMounted(deps: MountedDeps, options: MountOptions): Upstream {
+  const { name, config } = options
+  const { clock, settings, version, toolsOfOthers } = deps
+  // Besides stored secrets, values in the entry that look like one.
+  const inline = Object.values(separateSecrets(name, config).secrets).filter(text => text.length >= SHORTEST_SECRET)
+  const log = createChildLog({ clock, secrets: [...deps.secrets(), ...inline] })
+  return createUpstream({
+    ...deps,
+    ...options,
+    log,
+    target: targetOf({ ...deps, name, config, log }),
+    lease: config.single && config.enabled ? deps.leases.of(`upstream ${name}`) : undefined,
+    client: { name: 'quartermaster', version },
+    callMs: settings.callTimeoutSeconds * 1000,
+    restartWaitMs: settings.restartWaitSeconds * 1000,
+    recoveringMs: settings.recoveringSeconds * 1000,
+    otherTools: () => toolsOfOthers(upstreamUnit(name)),
+  })
+}
+
+export { createUpstreamAuth } from './oauth/upstream-auth.ts'
+export { foreseenFailure } from './transport/stdio-channel.ts'

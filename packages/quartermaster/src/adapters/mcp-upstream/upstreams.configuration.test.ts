@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { createUpstreamCredentials, createUpstreamMemory } from '../../core/upstreams/index.ts'
 import { createIds, createSystemClock } from '../system/index.ts'
 import { tempFolder } from './testing/child-fixture.ts'
-import { entry, PATIENT, SIGNAL, stage } from './testing/upstreams-stage.ts'
+import { entry, PATIENT, SIGNAL, stage } from './testing/upstreams-fixture.ts'
 
 describe('another configuration', () => {
   it('goes on with the same process where only what is shown is another', async () => {

@@ -4,7 +4,7 @@ import type { Era } from './peer/session.ts'
 import { type EraServer, eraServer } from './testing/era-server.ts'
 import { httpEndpoint, type Visit } from './testing/http-endpoint.ts'
 import { answerLegacy } from './testing/legacy-answers.ts'
-import { PATIENT, SIGNAL, stage } from './testing/upstreams-stage.ts'
+import { PATIENT, SIGNAL, stage } from './testing/upstreams-fixture.ts'
 
 const entryFor = ({ url }: Pick<EraServer, 'url'>, more: object = {}) => UpstreamConfig.parse({ url, ...more })
 

@@ -3,7 +3,7 @@ import { type Answer, UpstreamConfig } from '../../contracts/index.ts'
 import { deferred } from '../../testing/deferred.ts'
 import { httpEndpoint, type Visit } from './testing/http-endpoint.ts'
 import { answerLegacy } from './testing/legacy-answers.ts'
-import { PATIENT, SIGNAL, stage } from './testing/upstreams-stage.ts'
+import { PATIENT, SIGNAL, stage } from './testing/upstreams-fixture.ts'
 
 it('lists a server again when the exchange broke in which it was to say what changed', async () => {
   const { configure, toolNames, status, isUp } = await stage()

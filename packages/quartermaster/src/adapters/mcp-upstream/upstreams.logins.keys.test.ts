@@ -3,7 +3,7 @@ import { UpstreamConfig } from '../../contracts/index.ts'
 import type { Visit } from './testing/http-endpoint.ts'
 import { answerLegacy } from './testing/legacy-answers.ts'
 import { oauthPlace } from './testing/oauth-fixture.ts'
-import { PATIENT, SIGNAL, stage } from './testing/upstreams-stage.ts'
+import { PATIENT, SIGNAL, stage } from './testing/upstreams-fixture.ts'
 
 const ADAS_KEY = { agents: { ada: { headers: { Authorization: 'Bearer key-of-ada' } } } }
 const KEY_OF_ALL = { headers: { Authorization: 'Bearer key-of-all' } }

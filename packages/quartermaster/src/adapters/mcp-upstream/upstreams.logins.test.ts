@@ -4,7 +4,7 @@ import { deferred } from '../../testing/deferred.ts'
 import type { Visit } from './testing/http-endpoint.ts'
 import { answerLegacy } from './testing/legacy-answers.ts'
 import { oauthPlace } from './testing/oauth-fixture.ts'
-import { PATIENT, SIGNAL, stage } from './testing/upstreams-stage.ts'
+import { PATIENT, SIGNAL, stage } from './testing/upstreams-fixture.ts'
 
 const QUESTION = { jsonrpc: '2.0', id: 'q', method: 'elicitation/create' }
 const ASKED = { message: 'Which one?', requestedSchema: { type: 'object', properties: {} } }

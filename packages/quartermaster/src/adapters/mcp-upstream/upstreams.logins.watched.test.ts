@@ -5,7 +5,7 @@ import type { Visit } from './testing/http-endpoint.ts'
 import { answerLegacy } from './testing/legacy-answers.ts'
 import { NOTES_ANSWERS, noticeOf, UPDATED, URI } from './testing/notes-answers.ts'
 import { oauthPlace } from './testing/oauth-fixture.ts'
-import { PATIENT, SIGNAL, stage } from './testing/upstreams-stage.ts'
+import { PATIENT, SIGNAL, stage } from './testing/upstreams-fixture.ts'
 
 const LISTS_CHANGED = noticeOf('tools/list_changed')
 

@@ -8,7 +8,7 @@ import { tempFolder } from './testing/child-fixture.ts'
 import { httpEndpoint, type Visit } from './testing/http-endpoint.ts'
 import { answerLegacy } from './testing/legacy-answers.ts'
 import { NOTES_ANSWERS, noticeOf, URI } from './testing/notes-answers.ts'
-import { entry, PATIENT, stage } from './testing/upstreams-stage.ts'
+import { entry, PATIENT, stage } from './testing/upstreams-fixture.ts'
 
 /** A store that writes down what was seen of a server only once it is let: until then the server is being opened. */
 function heldStorage() {

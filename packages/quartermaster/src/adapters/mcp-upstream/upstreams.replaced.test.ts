@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { UpstreamConfig } from '../../contracts/index.ts'
 import { type HttpEndpoint, httpEndpoint, type Visit } from './testing/http-endpoint.ts'
 import { answerLegacy } from './testing/legacy-answers.ts'
-import { entry, PATIENT, SIGNAL, stage } from './testing/upstreams-stage.ts'
+import { entry, PATIENT, SIGNAL, stage } from './testing/upstreams-fixture.ts'
 
 /** A server that answers a call when the test has it do so, and who called it with what. */
 async function countingServer() {

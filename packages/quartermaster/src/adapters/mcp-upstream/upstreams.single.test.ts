@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { createFakeClock } from '../../testing/fake-clock.ts'
 import { type SharedStorage, sharedStorages } from '../../testing/shared-storage.ts'
-import { entry, PATIENT, SIGNAL, stage } from './testing/upstreams-stage.ts'
+import { entry, PATIENT, SIGNAL, stage } from './testing/upstreams-fixture.ts'
 
 describe('one that runs on one node at a time', () => {
   const on = (node: SharedStorage | undefined) => {

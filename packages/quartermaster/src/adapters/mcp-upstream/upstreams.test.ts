@@ -6,7 +6,7 @@ import type { SourceUnit } from '../../core/catalogue/index.ts'
 import { memoryStorage } from '../../testing/memory-store.ts'
 import type { Upstreams } from './index.ts'
 import { tempFolder } from './testing/child-fixture.ts'
-import { entry, PATIENT, SIGNAL, stage } from './testing/upstreams-stage.ts'
+import { entry, PATIENT, SIGNAL, stage } from './testing/upstreams-fixture.ts'
 
 describe('the story of one that cannot start', () => {
   const told = (upstreams: Upstreams) =>

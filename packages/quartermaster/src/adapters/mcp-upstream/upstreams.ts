@@ -6,15 +6,13 @@ import {
   type UpstreamStatus,
 } from '../../contracts/index.ts'
 import type { Source } from '../../core/catalogue/index.ts'
-import type { Clock, Log } from '../../core/kernel/index.ts'
+import { type Clock, createListeners, type Log } from '../../core/kernel/index.ts'
 import { type Decision, type ListOptions, type LoginOwner, wantsDefinition } from '../../core/upstreams/index.ts'
 import { type CapabilityServerRequest, createCapabilityServers } from './capability-servers.ts'
 import type { FirstConnects } from './first-connect.ts'
-import { createListeners } from './listeners.ts'
 import { createLazyParts, createMounts, type MountChanges, type StartChoice, type UpstreamParts } from './mounts.ts'
 import type { Upstream } from './upstream.ts'
 
-/** Selects items that wait for a person. */
 export type ReviewChoice = Omit<Decision, 'by'>
 
 /** What the store has of an upstream that no longer exists: the number of pins and of logins. */
@@ -25,11 +23,11 @@ export interface LeftBehind {
 }
 
 export interface Upstreams extends FirstConnects {
-  /** Their definitions. Loading it waits for none of them. */
+  /** Their definitions. Loading waits for no server. */
   readonly source: Source
-  /** Applies the configuration: starts new servers, stops removed ones, replaces changed ones. Answers which. */
+  /** Starts new servers, stops removed ones, replaces changed ones. Answers which. */
   configure(configs: ReadonlyMap<string, UpstreamConfig>): Promise<MountChanges>
-  /** Mounts a server that a capability names, besides the configured ones. Answers whether there is room. */
+  /** Mounts a server that a capability names. Answers whether there is room. */
   mount(request: CapabilityServerRequest): boolean
   /** Ends leftovers of an earlier run, also without any upstream. */
   clearTheWay(): Promise<void>
@@ -41,26 +39,26 @@ export interface Upstreams extends FirstConnects {
   /** A person or an agent signed in or out. Open calls finish with the old login. Throws `NAME_UNKNOWN`. */
   loginChanged(owner: LoginOwner): Promise<void>
   /**
-   * The agent was removed, or lost this upstream, or the capability that names some: connections for it alone end once
-   * their calls have. Requests not sent yet never are.
+   * The agent was removed, or lost this upstream, or the capability that names some: its own connections end once
+   * their calls have, and unsent requests are not sent.
    */
   dismiss(agent: string, lost?: string): void
-  /** What waits for a person, what one has refused, and what is offered with a warning. */
+  /** Definitions that wait for a person, were rejected, or are offered with a warning. */
   review(name?: string, options?: ListOptions): Promise<ReviewItem[]>
-  /** A person has decided. Answers the decided items. Throws `NAME_UNKNOWN` for what does not wait. */
+  /** A person has decided. Answers the decided items. Throws `NAME_UNKNOWN` for one that does not wait. */
   decide(choice: ReviewChoice): Promise<ReviewItem[]>
-  /** Another process may have stored decisions: applies them. */
+  /** Applies decisions that another process stored. */
   recall(): Promise<void>
   /** There are new tools: descriptions that mention tools of others are scanned again. */
   lookAgain(): Promise<void>
-  /** What the store has of upstreams that are neither configured nor named by a capability now. By name. */
+  /** Stored data of upstreams that are neither configured nor named by a capability now, by name. */
   leftBehind(): Promise<LeftBehind[]>
-  /** Deletes its stored data and logins. For one that is no longer configured. */
+  /** Deletes stored data and logins of an upstream that is no longer configured. */
   forget(name: string): Promise<void>
-  /** Starts them, and later ones as well. Does not wait. */
   start(which: StartChoice): void
   /**
-   * Starts a server never connected, or not with this configuration, even if it has to be downloaded. Does not wait.
+   * Starts a server that was never connected, or not with this configuration, even if it has to be downloaded. Does
+   * not wait.
    */
   meet(name: string, how: { isChanged: boolean }): void
   /**
@@ -74,7 +72,7 @@ export interface Upstreams extends FirstConnects {
 interface UpstreamsDeps {
   readonly clock: Clock
   readonly log: Log
-  /** Made for the first upstream: without any they are not loaded. Always the same ones. */
+  /** Made for the first upstream; always the same ones. */
   parts(): Promise<UpstreamParts>
 }
 
@@ -82,7 +80,7 @@ export function createUpstreams(deps: UpstreamsDeps): Upstreams {
   const { log } = deps
   const capabilityServers = createCapabilityServers()
   const parts = createLazyParts(deps)
-  const { source, changed } = createUpstreamSource({ ready, upstreams: () => mounts.all() })
+  const { source, changed } = createUpstreamSource({ ready, upstreams: () => mounts.all(), log })
   const mounts = createMounts({ ...deps, parts: parts.get, onChange: changed })
   let configured: ReadonlyMap<string, UpstreamConfig> = new Map()
 
@@ -107,7 +105,6 @@ export function createUpstreams(deps: UpstreamsDeps): Upstreams {
     return mounts.adopt(async () => new Map([...(await capabilityServers.settled(namesBefore)), ...beside]))
   }
 
-  /** A failure to read is reported when the server is mounted. */
   async function namesBefore(server: string): Promise<readonly string[] | undefined> {
     const { pins } = await parts.get()
     return pins.namesOf(server).catch(() => undefined)
@@ -126,7 +123,7 @@ export function createUpstreams(deps: UpstreamsDeps): Upstreams {
       return adopt()
     },
     mount(request) {
-      const asked = capabilityServers.ask(request)
+      const asked = capabilityServers.register(request)
       if (asked === 'changed') adoptCapabilityServers()
       return asked !== 'full'
     },
@@ -194,32 +191,31 @@ export function createUpstreams(deps: UpstreamsDeps): Upstreams {
 }
 
 /**
- * What the owner leaves out does not wait: accepted, it would not be offered either. Neither do definitions of a server
+ * A left-out definition does not wait: accepted, it would not be offered either. Neither do definitions of a server
  * that is neither configured nor named by a capability: no one could decide. Both do when they return.
  */
 function isWanted(item: ReviewItem, config: UpstreamConfig | undefined): boolean {
   return config !== undefined && wantsDefinition(config, item)
 }
 
-/** An owner who allows findings is not told about them. */
+/** An owner who allows findings gets no warnings. */
 function isTold(config: UpstreamConfig | undefined): boolean {
   return config !== undefined && config.findings !== 'allow'
 }
 
-/** The upstreams as a source of definitions. */
 interface UpstreamSource {
   readonly source: Source
   changed(): void
 }
 
 interface UpstreamSourceDeps {
-  /** Resolves when the configuration is mounted. */
   ready(): Promise<void>
   upstreams(): readonly Upstream[]
+  readonly log: Log
 }
 
-function createUpstreamSource({ ready, upstreams }: UpstreamSourceDeps): UpstreamSource {
-  const listeners = createListeners()
+function createUpstreamSource({ ready, upstreams, log }: UpstreamSourceDeps): UpstreamSource {
+  const listeners = createListeners({ onError: error => log.warn('a listener failed', { error: messageOf(error) }) })
   let version = 0
   let loaded = 0
   return {
@@ -234,7 +230,7 @@ function createUpstreamSource({ ready, upstreams }: UpstreamSourceDeps): Upstrea
           .map(upstream => upstream.unit())
       },
       onChange(listener) {
-        // It changed while there was no listener.
+        // Changed while there was no listener.
         if (loaded !== version) void Promise.resolve().then(listener)
         return listeners.add(listener)
       },
@@ -246,5 +242,5 @@ function createUpstreamSource({ ready, upstreams }: UpstreamSourceDeps): Upstrea
   }
 }
 
-/** Upstreams of equal age keep their order. Which definition has a name is decided separately. */
+/** Upstreams of equal age keep their order. Names are assigned separately. */
 const longestKnown = (a: Upstream, b: Upstream) => a.knownSince() - b.knownSince()

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { UpstreamConfig } from '../../contracts/index.ts'
 import { httpEndpoint, type Visit } from './testing/http-endpoint.ts'
 import { answerLegacy } from './testing/legacy-answers.ts'
-import { entry, SIGNAL, stage } from './testing/upstreams-stage.ts'
+import { entry, SIGNAL, stage } from './testing/upstreams-fixture.ts'
 
 const TOO_LONG = 33 * 1024 * 1024
 const DEEP = `${'['.repeat(600)}${']'.repeat(600)}`

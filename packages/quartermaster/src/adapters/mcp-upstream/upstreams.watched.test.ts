@@ -3,7 +3,7 @@ import { UpstreamConfig } from '../../contracts/index.ts'
 import { httpEndpoint, type Visit } from './testing/http-endpoint.ts'
 import { answerLegacy } from './testing/legacy-answers.ts'
 import { NOTES_ANSWERS, UPDATED, URI } from './testing/notes-answers.ts'
-import { PATIENT, stage } from './testing/upstreams-stage.ts'
+import { PATIENT, stage } from './testing/upstreams-fixture.ts'
 
 const versionOf = ({ headers }: Visit) => String(headers['x-version'])
 

@@ -1,15 +1,14 @@
-import type { UpstreamConfig, UpstreamStatus } from '../../contracts/index.ts'
+import { messageOf, type UpstreamConfig, type UpstreamStatus } from '../../contracts/index.ts'
 import { type DependencyDefinition, defineDependency } from '../../core/catalogue/index.ts'
-import { type Clock, type Digest, type Random, upstreamDependency } from '../../core/kernel/index.ts'
+import { type Clock, createListeners, type Digest, type Random, upstreamDependency } from '../../core/kernel/index.ts'
 import type { Lease } from '../../core/store/index.ts'
 import { excerptOf, type OtherNames, type PinBook, type UpstreamMemory } from '../../core/upstreams/index.ts'
 import { type Connector, createConnector, createServerFacts, type ServerFacts } from './connection/connect-as.ts'
 import { type Connection, createConnection } from './connection/connection.ts'
-import { ANNOUNCED } from './connection/connection-state-machine.ts'
-import { type Connections, createConnections, type Separation } from './connection/connections.ts'
+import { SCHEDULED } from './connection/connection-state-machine.ts'
+import { type Connections, createConnections, type RevokedAgents, type Separation } from './connection/connections.ts'
 import { createSingleConnection } from './connection/single-connection.ts'
 import type { Target } from './connection/target.ts'
-import { createListeners } from './listeners.ts'
 import { createDefinitionLister, type DefinitionLister, type OwnConnection } from './offer/list-definitions.ts'
 import { createOffer, createReviewQueue, type Offer, type OfferDeps, type ReviewQueue } from './offer/offer.ts'
 import { createOwnDefinitions, type OwnDefinitions } from './offer/own-definitions.ts'
@@ -27,7 +26,6 @@ import {
 } from './offer/upstream-subscriptions.ts'
 import { CANCELLED_WORK_MS } from './peer/request-attribution.ts'
 import type { Session, SessionEvents } from './peer/session.ts'
-import type { RevokedAgents } from './revoked-agents.ts'
 import type { ChildLog } from './transport/child-log.ts'
 import { mayDownload, offReason, SWITCHED_OFF, startMsOf } from './upstream-entry.ts'
 
@@ -43,17 +41,16 @@ export interface UpstreamDeps {
   readonly digest: Digest
   readonly client: { readonly name: string; readonly version: string }
   readonly callMs: number
-  /** How long a call waits for a server that is being restarted. */
+  /** How long a call waits for a server that restarts. */
   readonly restartWaitMs: number
-  /** How long it may be gone before it counts as down. */
+  /** How long a server may be gone before it counts as down. */
   readonly recoveringMs: number
-  /** Only its holder runs the server; every process does when absent. */
+  /** Only its holder runs the server; without a lease every process does. */
   readonly lease?: Lease | undefined
-  /** Agents that lost it, or an upstream that it replaced. */
+  /** Agents that lost this upstream, or one that it replaced. */
   readonly revokedAgents: Pick<RevokedAgents, 'since'>
-  /** Names of tools of other units, once they are known. */
   otherTools(): Promise<OtherNames>
-  /** When it was mounted; the same for all of one configuration. */
+  /** The same for all upstreams of one configuration. */
   readonly mountedAt: number
   onChange(): void
   onState(): void
@@ -74,21 +71,20 @@ export interface WiredUpstream {
 }
 
 /**
- * Wires the parts together. Three references are circular, so they are resolved when they are used:
- * - `dependency` reads `connections`, and a connection reports its changes to it;
- * - `opening` uses `connectAs`, `listDefinitions` and `subscriptions`, which use and end connections;
- * - `own` compares with `offer`, and the `calls` of that are checked by `own`.
+ * Wires the parts together. Three references are circular, so they are resolved when they are used: `dependency`
+ * reads `connections`, and a connection reports its changes to it; `opening` uses parts that use and end connections;
+ * `own` compares with `offer`, whose `calls` are checked by `own`.
  */
 export function wireUpstream(deps: UpstreamDeps, config: () => UpstreamConfig): WiredUpstream {
   const { name, target, log, clock, digest } = deps
   const note = (text: string) => log.add('gateway', text)
-  const dependency = createUpstreamDependency(name, async (...how) => {
+  const dependency = createUpstreamDependency(name, note, async (...how) => {
     const off = offReason(config())
     // A disabled upstream is probed only while it is being enabled, just before its new configuration arrives.
     if (off === SWITCHED_OFF) return { up: false, pending: true, reason: 'It is being switched on.' }
     if (off !== undefined) return { up: false, reason: off }
-    const found = await connections.look(...how)
-    // No one misses a server never connected, and it may be downloading for minutes.
+    const found = await connections.probe(...how)
+    // A server that was never connected may be downloading for minutes.
     const reason = offer.verdict() ? undefined : downloadReason({ connections, serverFacts, offer }, config())
     return reason === undefined ? found : { up: false, pending: true, reason }
   })
@@ -101,28 +97,28 @@ export function wireUpstream(deps: UpstreamDeps, config: () => UpstreamConfig): 
     upstream: name,
     isSeparate: config().connection === 'perAgent',
     hasCredentials: agent => connector.hasCredentials(agent),
-    isMetAs: agent => connector.isMetAs(agent),
-    isWatched: connection => subscriptions.isWatched(connection),
-    onDisplaced: connection => subscriptions.displaced(connection),
-    onMade: () => subscriptions.roomMade(),
+    isConnectedAs: agent => connector.isConnectedAs(agent),
+    hasSubscribers: connection => subscriptions.hasSubscribers(connection),
+    onEvicted: connection => subscriptions.onEvicted(connection),
+    onCreated: () => subscriptions.onSlotFree(),
     create(agent) {
-      const isWatched = () => subscriptions.isWatched(made)
-      const onOwnState = () => subscriptions.roomMade()
+      const hasSubscribers = () => subscriptions.hasSubscribers(made)
+      const onOwnState = () => subscriptions.onSlotFree()
       const open = (signal: AbortSignal) => opening.open({ agent, connection: made }, signal)
       const onUp = (session: Session) => opening.up({ agent, connection: made }, session)
-      const own = { isWatched, onOwnState, open, onUp }
-      const made: Connection = leased(agent, { ...deps, config, dependency, serverFacts, ...own })
+      const own = { hasSubscribers, onOwnState, open, onUp }
+      const made: Connection = createLeasedConnection(agent, { ...deps, config, dependency, serverFacts, ...own })
       return made
     },
   })
   const main = () => connections.main
   const isInUse = (connection: SubscriptionConnection) => connections.all().some(one => one === connection)
-  const subscriptions = createUpstreamSubscriptions({ connectionOf: connections.toHear, isInUse, note })
+  const subscriptions = createUpstreamSubscriptions({ connectionOf: connections.forSubscriptions, isInUse, note })
   const separate = (why: Separation) => {
     connections.separate(why)
-    subscriptions.settle()
+    subscriptions.reassign()
   }
-  const service = createService({ connectionOf: connections.of, check: own.check, subscriptions })
+  const service = createService({ connectionOf: connections.forCalls, check: own.check, subscriptions })
   const { serving } = service
   const calls = createUpstreamCalls({ ...deps, upstream: name, budgetMs: deps.restartWaitMs, latencies, serving })
   const watch: OfferDeps['watch'] = (...wish) => serving().subscriptions.add(...wish)
@@ -130,7 +126,7 @@ export function wireUpstream(deps: UpstreamDeps, config: () => UpstreamConfig): 
   const reviewQueue = createReviewQueue({ ...deps, offer, config, note })
   const lister = createDefinitionLister({ ...deps, reviewQueue, own, serverFacts, config, main, note })
   const connector = createConnector({ ...deps, serverFacts, config, separate: () => separate('refused') })
-  const opening = createOpening({
+  const opening = createConnectionOpener({
     connector,
     lister,
     subscriptions,
@@ -144,13 +140,13 @@ export function wireUpstream(deps: UpstreamDeps, config: () => UpstreamConfig): 
   return { connections, connector, subscriptions, ...known, offer, service, latencies, declinedCounter }
 }
 
-/** After this idle time an agent's next call opens a new connection. */
+/** Idle time after which an agent's own connection is closed. */
 const OWN_IDLE_MS = 5 * 60_000
 
 interface Connecting extends UpstreamDeps {
   readonly dependency: UpstreamDependency
-  readonly serverFacts: Pick<ServerFacts, 'isMet'>
-  isWatched(): boolean
+  readonly serverFacts: Pick<ServerFacts, 'hasAnswered'>
+  hasSubscribers(): boolean
   /** The state of an agent's own connection has changed: it may be useless now, and make room. */
   onOwnState(): void
   open(signal: AbortSignal): Promise<Session>
@@ -160,10 +156,10 @@ interface Connecting extends UpstreamDeps {
 type Connectable = Omit<Connecting, 'config'> & ConfigNow
 
 /** A connection that exists while this process may run the server. */
-function leased(agent: string | undefined, deps: Connectable): Connection {
+function createLeasedConnection(agent: string | undefined, deps: Connectable): Connection {
   const { lease, clock, onState } = deps
   const dependency = deps.dependency.definition.name
-  const create = () => connect(agent, deps)
+  const create = () => createOwnedConnection(agent, deps)
   if (!lease) return create()
   const onChange = () => {
     if (agent !== undefined) return deps.onOwnState()
@@ -173,10 +169,22 @@ function leased(agent: string | undefined, deps: Connectable): Connection {
   return createSingleConnection({ lease, clock, dependency, target: deps.target, create, onChange })
 }
 
-/** An agent's own connection, or the main one for no agent. */
-function connect(agent: string | undefined, deps: Connectable): Connection {
-  const { name, clock, random, target, log, serverFacts, isWatched, open, onUp, config, callMs, onState, onOwnState } =
-    deps
+function createOwnedConnection(agent: string | undefined, deps: Connectable): Connection {
+  const {
+    name,
+    clock,
+    random,
+    target,
+    log,
+    serverFacts,
+    hasSubscribers,
+    open,
+    onUp,
+    config,
+    callMs,
+    onState,
+    onOwnState,
+  } = deps
   const { idleSeconds } = config()
   const dependency = deps.dependency.definition.name
   const isMain = agent === undefined
@@ -192,13 +200,13 @@ function connect(agent: string | undefined, deps: Connectable): Connection {
     upstream: name,
     dependency,
     target,
-    startMs: () => startMsOf(config(), { isDownloaded: serverFacts.isMet() }),
+    startMs: () => startMsOf(config(), { isDownloaded: serverFacts.hasAnswered() }),
     callMs: () => longestCall(config(), callMs),
     idleMs: isMain ? idleMs : (idleMs ?? OWN_IDLE_MS),
-    isKept: isMain,
-    isWatched,
+    isKeptUp: isMain,
+    hasSubscribers,
     open,
-    noise: log.noise,
+    stdoutNoise: log.noise,
     onUp,
     fingerprint: target.fingerprint,
     onChange: isMain ? changed : onOwnState,
@@ -206,7 +214,7 @@ function connect(agent: string | undefined, deps: Connectable): Connection {
   })
 }
 
-/** A repeated failure is not logged again, unless its server has written something meanwhile. */
+/** A repeated failure is not logged again, unless the server has written something meanwhile. */
 function addOnce(log: ChildLog, text: string): void {
   const [last] = log.lines({ limit: 1 })
   if (last?.from !== 'gateway' || last.text !== log.redact(text)) log.add('gateway', text)
@@ -221,16 +229,13 @@ function longestCall({ timeoutMs, tools }: UpstreamConfig, otherwiseMs: number):
 }
 
 /** Opens connections to a server, and handles their events. */
-interface Opening {
+interface ConnectionOpener {
   /** A connection is not used before its definitions were checked. */
   open(opened: Opened, signal: AbortSignal): Promise<Session>
-  /**
-   * Applies events that came in before there was a session: list changes, another policy, addresses to subscribe to.
-   */
+  /** Applies events that came in before there was a session. */
   up(opened: Opened, session: Session): void
 }
 
-/** The connection, and whose it is. */
 interface Opened {
   readonly agent: string | undefined
   readonly connection: Connection
@@ -240,7 +245,7 @@ interface OpeningDeps extends EventParts {
   readonly connector: Connector
 }
 
-function createOpening(deps: OpeningDeps): Opening {
+function createConnectionOpener(deps: OpeningDeps): ConnectionOpener {
   const { connector, lister, subscriptions } = deps
   return {
     async open(opened, signal) {
@@ -256,8 +261,8 @@ function createOpening(deps: OpeningDeps): Opening {
       }
     },
     up(opened, session) {
-      lister.up(ownOf(opened))
-      subscriptions.apply(opened.connection, session)
+      lister.onUp(ownOf(opened))
+      subscriptions.onConnected(opened.connection, session)
     },
   }
 }
@@ -272,9 +277,8 @@ interface EventParts {
   readonly connections: Pick<Connections, 'isSeparate'>
   readonly declinedCounter: DeclinedCounter
   readonly log: ChildLog
-  /** From now on every agent has its own connection. */
   separate(): void
-  /** Whether it was not replaced: notifications on a replaced one are dropped. */
+  /** Notifications on a replaced connection are dropped. */
   isInUse(connection: Connection): boolean
 }
 
@@ -291,14 +295,14 @@ function eventsOf(opened: Opened, parts: EventParts): SessionEvents {
     onListChanged() {
       if (!isInUse(connection)) return
       if (own) lister.compareAgain(own)
-      else lister.again()
+      else lister.relistSoon()
     },
-    onResourceUpdated: uri => subscriptions.updated(connection, uri),
+    onResourceUpdated: uri => subscriptions.onUpdated(connection, uri),
     onNotSubscribed(uri, reason) {
       log.add('gateway', `${whose}Nothing is heard of changes at "${excerptOf(log.redact(uri))}": ${excerptOf(reason)}`)
     },
     onLog: (level, text) => log.add('log', `${level}: ${text}`),
-    onCrowded() {
+    onAmbiguousQuestion() {
       declinedCounter.add()
       const next = connections.isSeparate() ? '' : ' From now on each agent has its own connection.'
       separate()
@@ -307,7 +311,7 @@ function eventsOf(opened: Opened, parts: EventParts): SessionEvents {
   }
 }
 
-/** Counts declined questions of a server whose connection had calls of several clients. */
+/** Counts questions declined because several clients had calls on the connection. */
 interface DeclinedCounter {
   add(): void
   summary(): UpstreamStatus['unasked']
@@ -325,16 +329,19 @@ function createDeclinedCounter(clock: Clock): DeclinedCounter {
   }
 }
 
-/** The connection to an upstream as a dependency of its tools. */
 interface UpstreamDependency {
   readonly definition: DependencyDefinition
-  /** Its state has changed, so health checks it at once. */
+  /** Has health probe the server at once. */
   changed(): void
 }
 
-/** It reports its own changes, so it is rarely probed. */
-function createUpstreamDependency(name: string, look: Connection['look']): UpstreamDependency {
-  const listeners = createListeners()
+/** The connection as a dependency. It reports its own changes, so it is rarely probed. */
+function createUpstreamDependency(
+  name: string,
+  note: (text: string) => void,
+  look: Connection['probe'],
+): UpstreamDependency {
+  const listeners = createListeners({ onError: error => note(`A listener failed: ${messageOf(error)}`) })
   const definition = defineDependency({
     name: upstreamDependency(name),
     title: `The MCP server ${name}`,
@@ -350,25 +357,23 @@ function createUpstreamDependency(name: string, look: Connection['look']): Upstr
 
 interface DownloadParts {
   readonly connections: Pick<Connections, 'main'>
-  readonly serverFacts: Pick<ServerFacts, 'isMet'>
+  readonly serverFacts: Pick<ServerFacts, 'hasAnswered'>
   readonly offer: Pick<Offer, 'verdict'>
 }
 
-/** Whether it was never connected, and its launcher may have to download it first. */
 export function mayNeedDownload({ serverFacts }: Pick<DownloadParts, 'serverFacts'>, config: UpstreamConfig): boolean {
-  return config.enabled && !serverFacts.isMet() && mayDownload(config)
+  return config.enabled && !serverFacts.hasAnswered() && mayDownload(config)
 }
 
-/** The text about a download, for a server never connected that may need one. Nothing otherwise. */
+/** The text about a download, for a server that was never connected and may need one. Nothing otherwise. */
 export function downloadReason(parts: DownloadParts, config: UpstreamConfig): string | undefined {
   const { connections, offer } = parts
   const { kind, reason, downSince } = connections.main.state()
-  // The last error says more.
   if (!mayNeedDownload(parts, config) || downSince !== undefined) return undefined
-  if (reason === ANNOUNCED) return `${reason} What it runs may have to be downloaded first.`
+  if (reason === SCHEDULED) return `${reason} What it runs may have to be downloaded first.`
   if (kind === 'starting') return `${reason} It may be downloading what it runs.`
-  // A command that does not need it does not begin with a download. Another one may have started it, and reported how
-  // that ended.
+  // A command that does not need the server does not begin with a download. Another command may have started it, and
+  // reported how that ended.
   const isLeft = kind === 'idle' && !offer.verdict() && !connections.main.lastError()
   return isLeft ? 'It does not run. What it runs may have to be downloaded first.' : undefined
 }

@@ -13,7 +13,7 @@ import {
   openChannel,
   tempFolder,
 } from '../mcp-upstream/testing/child-fixture.ts'
-import { createLookingClock } from '../mcp-upstream/testing/looking-clock.ts'
+import { createLookingClock } from '../mcp-upstream/testing/polling-clock.ts'
 import { createSystemClock } from '../system/index.ts'
 import { folderMark, newRun } from './marked-processes.ts'
 import { createProcessManager } from './process-manager.ts'

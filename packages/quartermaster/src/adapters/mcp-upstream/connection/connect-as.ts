@@ -4,20 +4,18 @@ import type { UpstreamMemory } from '../../../core/upstreams/index.ts'
 import { ChannelFailure, SendFailure } from '../peer/channel.ts'
 import { isAboutEras, openSession } from '../peer/open-session.ts'
 import type { Era, Session, SessionEvents } from '../peer/session.ts'
-import { NotRenewed } from '../transport/http-auth.ts'
+import { NotRenewed } from '../transport/http-sender.ts'
 import type { Target } from './target.ts'
 
 /** Connects to a server without an agent's credentials, or as an agent with its own. */
 export interface Connector {
-  /** Without an agent's credentials, or as any agent the server accepts. */
+  /** Without an agent's credentials, or as any agent that the server accepts. */
   asShared(events: SessionEvents, signal: AbortSignal): Promise<Session>
   as(agent: string, events: SessionEvents, signal: AbortSignal): Promise<Session>
-  /** Whether the last connection for all agents used this agent's credentials. */
-  isMetAs(agent: string): boolean
-  /** Whether an agent has credentials of its own for this server. */
+  /** Whether the last shared connection used this agent's credentials. */
+  isConnectedAs(agent: string): boolean
   hasCredentials(agent: string): boolean
-  /** A person may have signed in or out since. */
-  recall(): Promise<void>
+  refreshLogins(): Promise<void>
 }
 
 interface ConnectorDeps {
@@ -26,13 +24,12 @@ interface ConnectorDeps {
   readonly clock: Clock
   readonly serverFacts: ServerFacts
   config(): UpstreamConfig
-  /** From now on every agent has its own connection. */
   separate(): void
 }
 
 /**
- * A program may exit when it is addressed in a protocol era it does not know. Only every fourth attempt tries that out:
- * a program that crashes should not be started twice for every attempt.
+ * A program may exit when it is addressed in a protocol era it does not know. Only every fourth attempt tries that: a
+ * program that crashes should not be started twice per attempt.
  */
 const RETRY_ERA_EVERY = 4
 
@@ -40,12 +37,11 @@ export function createConnector({ target, serverFacts, config, separate, ...deps
   const configured = Object.keys(config().agents)
   let credentialed: ReadonlySet<string> = new Set(configured)
   let failures = 0
-  /** The agent accepted last, where the server requires credentials. */
   let acceptedAgent: string | undefined
-  /** The agent whose credentials the last connection for all agents used, if it needed any. */
-  let metAs: string | undefined
+  /** The agent whose credentials the last shared connection used, if any. */
+  let connectedAs: string | undefined
 
-  /** A known era saves a request. Where it is no longer right it is detected again. */
+  /** A known era saves a request. If it is wrong by now it is detected again. */
   async function connect({ as: agent, events }: ConnectOptions, signal: AbortSignal): Promise<Session> {
     const { era: wanted } = config()
     const isEraRetried = failures % RETRY_ERA_EVERY === 1
@@ -58,7 +54,7 @@ export function createConnector({ target, serverFacts, config, separate, ...deps
         if (known === undefined || signal.aborted || !isAboutEras(error)) throw error
         return open('auto')
       })
-      serverFacts.turnedOut(session.facts.era)
+      serverFacts.setEra(session.facts.era)
       failures = 0
       return session
     } catch (error) {
@@ -67,27 +63,27 @@ export function createConnector({ target, serverFacts, config, separate, ...deps
     }
   }
 
-  /** An agent whose key is refused, or whose login cannot be renewed now, does not keep the others from the server. */
+  /** One agent's refused key or unrenewable login does not keep the others from the server. */
   async function asAnyAgent(events: SessionEvents, signal: AbortSignal, first: unknown): Promise<Session> {
-    const turnedAway = [first]
+    const denials = [first]
     const known = acceptedAgent
     for (const agent of [...credentialed].toSorted((a, b) => Number(b === known) - Number(a === known))) {
       try {
         const session = await connect({ as: agent, events }, signal)
         acceptedAgent = agent
-        metAs = agent
+        connectedAs = agent
         return session
       } catch (error) {
-        if (signal.aborted || !isTurnedAway(error)) throw error
-        turnedAway.push(error)
+        if (signal.aborted || !isAccessDenied(error)) throw error
+        denials.push(error)
       }
     }
-    throw await errorToReport(turnedAway)
+    throw await errorToReport(denials)
   }
 
   /**
    * The error to report to all agents. A person is asked to act only where waiting does not help: about the shared
-   * credentials, which helps all agents, or about the last agent where there are none.
+   * credentials, which helps all agents, or else about the last agent.
    */
   async function errorToReport(turnedAway: readonly unknown[]): Promise<unknown> {
     const passing = turnedAway.find(isNotRenewed)
@@ -97,14 +93,13 @@ export function createConnector({ target, serverFacts, config, separate, ...deps
 
   return {
     /**
-     * A server that refuses requests without credentials, or to which the shared ones cannot be sent now, is listed
-     * with those of an agent that has some. Calls never use that connection: each agent gets its own, and one that
-     * needs the shared credentials retries automatically.
+     * A server that requires credentials is listed with those of any agent that has some. Calls never use that
+     * connection: each agent gets its own, and one that needs the shared credentials retries automatically.
      */
     async asShared(events, signal) {
       try {
         const session = await connect({ as: undefined, events }, signal)
-        metAs = undefined
+        connectedAs = undefined
         return session
       } catch (error) {
         const isAboutUs = isUnauthorized(error) || isNotRenewed(error)
@@ -114,28 +109,29 @@ export function createConnector({ target, serverFacts, config, separate, ...deps
       }
     },
     as: (agent, events, signal) => connect({ as: agent, events }, signal),
-    isMetAs: agent => metAs === agent,
+    isConnectedAs: agent => connectedAs === agent,
     hasCredentials: agent => credentialed.has(agent),
-    async recall() {
+    async refreshLogins() {
       credentialed = new Set([...configured, ...(await target.agentsSignedIn())])
     },
   }
 }
 
 /**
- * Whose credentials are sent, and who receives the server's notifications: the same agent only on its own connection.
+ * The agent whose credentials are sent, and the receiver of the server's notifications: the same agent only on its
+ * own connection.
  */
 interface ConnectOptions {
   readonly as: string | undefined
   readonly events: SessionEvents
 }
 
-/** Also where credentials are known but insufficient, or could not be sent. */
-function isTurnedAway(error: unknown): boolean {
+/** Includes insufficient credentials, and such that could not be sent. */
+function isAccessDenied(error: unknown): boolean {
   return isUnauthorized(error) || isNotRenewed(error) || (error instanceof SendFailure && error.status === 403)
 }
 
-/** Nothing was sent because no token could be obtained now; its issuer may still give one. */
+/** Nothing was sent because no token could be obtained; the issuer may give one later. */
 function isNotRenewed(error: unknown): boolean {
   return error instanceof SendFailure && error.cause instanceof NotRenewed
 }
@@ -148,20 +144,18 @@ function isUnauthorized(error: unknown): boolean {
 /** Persisted facts about an upstream: protocol era, first start time. */
 export interface ServerFacts {
   era(): Era | undefined
-  turnedOut(era: Era): void
-  /** Whether it has ever answered at its present command or address. */
-  isMet(): boolean
-  since(): number
-  recall(): Promise<void>
-  /** Persists the facts in the background. */
-  remember(session: Session): void
-  settled(): Promise<void>
+  setEra(era: Era): void
+  /** Whether the server ever answered at its present command or address. */
+  hasAnswered(): boolean
+  knownSince(): number
+  load(): Promise<void>
+  save(session: Session): void
+  saved(): Promise<void>
 }
 
 interface ServerFactsDeps {
   readonly name: string
   readonly memory: Pick<UpstreamMemory, 'recall' | 'remember'>
-  /** Another command or address may be another server. */
   readonly fingerprint: string
   readonly mountedAt: number
   note(text: string): void
@@ -174,12 +168,12 @@ export function createServerFacts({ name, memory, fingerprint, mountedAt, note }
   let remembering: Promise<void> | undefined
   return {
     era: () => era,
-    turnedOut(next) {
+    setEra(next) {
       era = next
     },
-    isMet: () => isMet,
-    since: () => since,
-    async recall() {
+    hasAnswered: () => isMet,
+    knownSince: () => since,
+    async load() {
       const known = await memory.recall(name)
       if (known?.fingerprint === fingerprint) {
         isMet = true
@@ -187,14 +181,14 @@ export function createServerFacts({ name, memory, fingerprint, mountedAt, note }
       }
       since = known?.firstSeenAt ?? since
     },
-    remember({ facts: { era: spoken, server } }) {
+    save({ facts: { era: spoken, server } }) {
       isMet = true
       const facts = { era: spoken, server: { ...server }, fingerprint }
       remembering = memory.remember(name, facts, since).catch(error => {
-        // Losing this costs one request at the next start.
+        // Losing the facts costs one request at the next start.
         note(`What it is could not be remembered: ${messageOf(error)}`)
       })
     },
-    settled: async () => remembering,
+    saved: async () => remembering,
   }
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { createFakeClock } from '../../../testing/fake-clock.ts'
 import { ChannelFailure, SendFailure, type WasSent } from '../peer/channel.ts'
-import { connectionBy, FOREVER, stage } from '../testing/connection-stage.ts'
+import { connectionBy, FOREVER, stage } from '../testing/connection-fixture.ts'
 
 it('tries ever less often while it cannot start, and says why', async () => {
   const { connection, server, clock } = stage({ lives: false })
@@ -34,7 +34,7 @@ it.each([
 function slowToFail() {
   const clock = createFakeClock()
   const server = { starts: 0 }
-  const look = () => void connection.look(FOREVER)
+  const look = () => void connection.probe(FOREVER)
   const connection = connectionBy(clock, {
     startMs: () => 30_000,
     async open() {
@@ -67,7 +67,7 @@ it('is started at once when somebody wants to know whether it works', async () =
   await clock.advance(58_000)
   expect(connection.state().kind).toBe('waiting')
   const before = server.starts
-  expect(await connection.look(FOREVER, { isRequested: true })).toMatchObject({ up: false, recovering: true })
+  expect(await connection.probe(FOREVER, { isRequested: true })).toMatchObject({ up: false, recovering: true })
   await clock.advance(1)
   expect(server.starts).toBe(before + 1)
 })
@@ -121,7 +121,7 @@ it('is not tried again for nobody when it was refused, and remembers why', async
   let starts = 0
   const connection = connectionBy(clock, {
     startMs: () => 5_000,
-    isKept: false,
+    isKeptUp: false,
     async open() {
       starts++
       throw new ChannelFailure({ kind: 'unauthorized', reason: 'A person has to sign in.' })
@@ -138,13 +138,16 @@ it('is not tried again for nobody when it was refused, and remembers why', async
 })
 
 describe('a server that is busy when it is met', () => {
-  function busy(retryAfterMs: number, { isKept = true, wasSent = 'no' }: { isKept?: boolean; wasSent?: WasSent } = {}) {
+  function busy(
+    retryAfterMs: number,
+    { isKeptUp = true, wasSent = 'no' }: { isKeptUp?: boolean; wasSent?: WasSent } = {},
+  ) {
     const clock = createFakeClock()
     const server = { starts: 0 }
     const facts = { wasSent, status: 429, retryAfterMs }
     const connection = connectionBy(clock, {
       startMs: () => 5_000,
-      isKept,
+      isKeptUp,
       async open() {
         server.starts++
         throw new SendFailure('The server is busy (HTTP 429).', facts)
@@ -158,7 +161,7 @@ describe('a server that is busy when it is met', () => {
     connection.start()
     for (let second = 1; second < 25; second++) {
       await clock.advance(1_000)
-      const found = await connection.look(FOREVER, { isRequested: true })
+      const found = await connection.probe(FOREVER, { isRequested: true })
       expect(found).toMatchObject({ up: false, pending: true, reason: 'The server is busy (HTTP 429).' })
     }
     expect(server.starts).toBe(1)
@@ -166,7 +169,7 @@ describe('a server that is busy when it is met', () => {
     await clock.advance(1_000)
     expect(server.starts).toBe(2)
     expect(connection.state()).toMatchObject({ isBusy: true, downSince: expect.any(Number) })
-    const found = await connection.look(FOREVER)
+    const found = await connection.probe(FOREVER)
     expect(found).toEqual({ up: false, recovering: true, reason: 'The server is busy (HTTP 429).' })
   })
   it.each([

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import type { Session } from '../peer/session.ts'
-import { FOREVER, stage } from '../testing/connection-stage.ts'
+import { FOREVER, stage } from '../testing/connection-fixture.ts'
 import type { Failure } from './failures.ts'
 
 const BROKEN: Failure = { what: 'the tool "t"', kind: 'broken', reason: 'The server answered with HTTP 500.' }
@@ -22,7 +22,7 @@ async function failing({ isFar = false, era = 'legacy' as 'legacy' | 'modern' } 
     async fail(times: number, failure = BROKEN) {
       for (let time = 0; time < times; time++) {
         await clock.advance(10_000)
-        await connection.failed(session(), failure)
+        await connection.noteFailure(session(), failure)
       }
       // What falls starts again at once.
       await clock.advance(0)

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { FOREVER, stage } from '../testing/connection-stage.ts'
+import { FOREVER, stage } from '../testing/connection-fixture.ts'
 
 it('sleeps when nobody needs it, and wakes with the next who does', async () => {
   const { connection, server, clock } = stage({ idleMs: 60_000 })
@@ -7,7 +7,7 @@ it('sleeps when nobody needs it, and wakes with the next who does', async () => 
   await clock.advance(121_000)
   expect(connection.state().kind).toBe('idle')
   expect(server.running).toBe(0)
-  expect(await connection.look(FOREVER)).toMatchObject({ up: true })
+  expect(await connection.probe(FOREVER)).toMatchObject({ up: true })
   await connection.take({ budgetMs: 1_000, signal: FOREVER })
   expect(server.running).toBe(1)
 })
@@ -32,14 +32,14 @@ it('sleeps although it is looked at all the time, and not while it is at work', 
   server.busy = 1
   for (let look = 0; look < 20; look++) {
     await clock.advance(15_000)
-    await connection.look(FOREVER)
+    await connection.probe(FOREVER)
   }
   expect(connection.state().kind).toBe('up')
   server.busy = 0
   server.usedAt = clock.now()
   for (let look = 0; look < 9; look++) {
     await clock.advance(15_000)
-    await connection.look(FOREVER)
+    await connection.probe(FOREVER)
   }
   expect(connection.state().kind).toBe('idle')
 })
@@ -47,7 +47,7 @@ it('is no word about its server that it was stopped: another one may stand there
   const { connection } = stage()
   await connection.take({ budgetMs: 1_000, signal: FOREVER })
   await connection.stop('It was removed.')
-  expect(await connection.look(FOREVER)).toMatchObject({ up: false, pending: true })
+  expect(await connection.probe(FOREVER)).toMatchObject({ up: false, pending: true })
   await expect(connection.take({ budgetMs: 1_000, signal: FOREVER })).rejects.toMatchObject({
     code: 'DEPENDENCY_UNAVAILABLE',
     details: { upstream: 's' },

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { deferred } from '../../../testing/deferred.ts'
-import { connectionBy, FOREVER, stage } from '../testing/connection-stage.ts'
+import { connectionBy, FOREVER, stage } from '../testing/connection-fixture.ts'
 
 it('starts with the first who needs it, and once for all', async () => {
   const { connection, server } = stage()
@@ -28,9 +28,9 @@ it('is not there where its server has forgotten the session and opens no other o
   server.opens = false
   server.end({ kind: 'sessionLost', reason: 'The server has forgotten the session.' })
   await clock.advance(1_000)
-  expect(await connection.look(FOREVER)).toMatchObject({ up: true })
+  expect(await connection.probe(FOREVER)).toMatchObject({ up: true })
   await clock.advance(1_000)
-  expect(await connection.look(FOREVER)).toMatchObject({ up: false, recovering: true })
+  expect(await connection.probe(FOREVER)).toMatchObject({ up: false, recovering: true })
 })
 
 it('is there for everybody while somebody has its server forget each session', async () => {
@@ -43,7 +43,7 @@ it('is there for everybody while somebody has its server forget each session', a
   for (let times = 1; times <= 20; times++) {
     await clock.advance(3_000)
     await forget()
-    expect(await connection.look(FOREVER)).toMatchObject({ up: true })
+    expect(await connection.probe(FOREVER)).toMatchObject({ up: true })
     const before = clock.now()
     await connection.take({ budgetMs: 1_000, signal: FOREVER })
     expect([clock.now() - before, server.starts]).toEqual([0, times + 1])
@@ -64,7 +64,7 @@ it('is there for everybody while somebody has its server forget each session', a
 })
 
 it('is not started again for nobody where it is only kept for those who wait', async () => {
-  const { connection, server, clock, crash } = stage({ isKept: false })
+  const { connection, server, clock, crash } = stage({ isKeptUp: false })
   await connection.take({ budgetMs: 1_000, signal: FOREVER })
   crash()
   await clock.advance(60_000)
@@ -75,7 +75,7 @@ it('is not started again for nobody where it is only kept for those who wait', a
 })
 
 it('comes back by itself for whoever waits to be told of changes, and for as long as somebody does', async () => {
-  const { connection, server, clock, crash } = stage({ isKept: false })
+  const { connection, server, clock, crash } = stage({ isKeptUp: false })
   server.isWatched = true
   await connection.take({ budgetMs: 1_000, signal: FOREVER })
   crash()

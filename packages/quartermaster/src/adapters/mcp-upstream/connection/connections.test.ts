@@ -30,15 +30,15 @@ function stage({ isSeparate = false, withCredentials = [] as string[], metAs = '
       session: () => (states.get(agent) === 'up' ? ({} as Session) : undefined),
       busy: () => busy.get(agent) ?? 0,
       start: () => void started.push(agent),
-      async leave() {
+      async drain() {
         left.push(agent)
         if (busy.has(agent)) await new Promise(() => {})
       },
-      isAwaited: () => awaiting.has(agent),
+      hasWaiters: () => awaiting.has(agent),
       lastError: () => errors.get(agent),
       stop: async () => void stopped.push(agent),
       restart: async () => void restarted.push(agent),
-      look: async () => found.shift()?.() ?? { up: true },
+      probe: async () => found.shift()?.() ?? { up: true },
     }
     names.set(connection as Connection, agent)
     return connection as Connection
@@ -48,10 +48,10 @@ function stage({ isSeparate = false, withCredentials = [] as string[], metAs = '
     upstream: 'desk',
     isSeparate,
     hasCredentials: (agent: string) => withCredentials.includes(agent),
-    isMetAs: (agent: string) => agent === metAs,
-    isWatched: (connection: Connection) => watched.has(names.get(connection) ?? ''),
-    onDisplaced: (connection: Connection) => void displaced.push(names.get(connection) ?? ''),
-    onMade() {},
+    isConnectedAs: (agent: string) => agent === metAs,
+    hasSubscribers: (connection: Connection) => watched.has(names.get(connection) ?? ''),
+    onEvicted: (connection: Connection) => void displaced.push(names.get(connection) ?? ''),
+    onCreated() {},
     create,
   }
   const connections = createConnections(options)
@@ -59,13 +59,13 @@ function stage({ isSeparate = false, withCredentials = [] as string[], metAs = '
 }
 
 const fill = ({ connections }: ReturnType<typeof stage>) => {
-  for (let index = 0; index < MOST_AGENTS; index++) connections.of(`agent${index}`)
+  for (let index = 0; index < MOST_AGENTS; index++) connections.forCalls(`agent${index}`)
 }
 it('are at most 64 beside the main one: whoever comes then is refused', () => {
   const desk = stage({ isSeparate: true })
   fill(desk)
-  expect(() => desk.connections.of('late')).toThrow(expect.objectContaining({ code: 'RATE_LIMITED' }))
-  expect(desk.connections.of('agent0')).toBeDefined()
+  expect(() => desk.connections.forCalls('late')).toThrow(expect.objectContaining({ code: 'RATE_LIMITED' }))
+  expect(desk.connections.forCalls('agent0')).toBeDefined()
 })
 
 it('make room by those that sleep, then by those that cannot be reached', () => {
@@ -73,9 +73,9 @@ it('make room by those that sleep, then by those that cannot be reached', () => 
   fill(desk)
   desk.states.set('agent3', 'waiting')
   desk.states.set('agent7', 'idle')
-  desk.connections.of('late')
+  desk.connections.forCalls('late')
   expect(desk.stopped).toEqual(['agent7'])
-  desk.connections.of('later')
+  desk.connections.forCalls('later')
   expect(desk.stopped).toEqual(['agent7', 'agent3'])
   expect(desk.connections.all()).toHaveLength(MOST_AGENTS + 1)
 })
@@ -83,7 +83,7 @@ describe('where all are taken by agents that are subscribed', () => {
   function watchedByAll() {
     const desk = stage({ isSeparate: true })
     for (let index = 0; index < MOST_AGENTS; index++) {
-      desk.connections.toHear(`agent${index}`)
+      desk.connections.forSubscriptions(`agent${index}`)
       desk.watched.add(`agent${index}`)
     }
     return desk
@@ -92,40 +92,40 @@ describe('where all are taken by agents that are subscribed', () => {
   it('a call gets the place of one that cannot be reached', () => {
     const { connections, states, stopped, displaced } = watchedByAll()
     states.set('agent9', 'needsLogin')
-    expect(connections.of('late')).toBe(connections.own('late'))
+    expect(connections.forCalls('late')).toBe(connections.own('late'))
     expect([stopped, displaced]).toEqual([['agent9'], ['agent9']])
   })
 
   it('a call gets the place of the one that was not called for the longest, and none on which a call is under way', () => {
     const { connections, busy, awaiting, displaced } = watchedByAll()
-    for (let index = 0; index < MOST_AGENTS; index++) if (index !== 5) connections.of(`agent${index}`)
-    connections.of('late')
+    for (let index = 0; index < MOST_AGENTS; index++) if (index !== 5) connections.forCalls(`agent${index}`)
+    connections.forCalls('late')
     busy.set('agent0', 1)
     awaiting.add('agent1')
-    connections.of('later')
+    connections.forCalls('later')
     expect(displaced).toEqual(['agent5', 'agent2'])
   })
 })
 it('are exchanged for the agent that has signed in or out, and for nobody else', () => {
   const { connections, seen, busy } = stage({ isSeparate: true })
-  const [ada, bob, { main }] = [connections.of('ada'), connections.of('bob'), connections]
+  const [ada, bob, { main }] = [connections.forCalls('ada'), connections.forCalls('bob'), connections]
   busy.set('ada', 1)
-  connections.exchange('ada')
+  connections.onLoginChanged('ada')
   expect(seen).toMatchObject({ left: ['ada'], stopped: [], started: [] })
-  expect(connections.of('bob')).toBe(bob)
+  expect(connections.forCalls('bob')).toBe(bob)
   expect(connections.main).toBe(main)
-  expect(connections.of('ada')).not.toBe(ada)
+  expect(connections.forCalls('ada')).not.toBe(ada)
   // What is under way on the one before counts.
   busy.set('ada', 2)
   expect(connections.busy()).toBe(4)
 })
-it.each(['leave', 'stop'] as const)('are made no more after the end (%s)', async end => {
+it.each(['drain', 'stop'] as const)('are made no more after the end (%s)', async end => {
   const { connections, seen } = stage({ isSeparate: true })
-  connections.of('ada')
+  connections.forCalls('ada')
   await connections[end]('It was removed.')
-  expect(seen[end === 'leave' ? 'left' : 'stopped']).toEqual(['main', 'ada'])
-  expect(connections.of('bob')).toBe(connections.of('bob'))
+  expect(seen[end === 'drain' ? 'left' : 'stopped']).toEqual(['main', 'ada'])
+  expect(connections.forCalls('bob')).toBe(connections.forCalls('bob'))
   expect(seen.stopped.at(-1)).toBe('bob')
-  connections.exchange(undefined)
+  connections.onLoginChanged(undefined)
   expect(seen.started).toEqual([])
 })

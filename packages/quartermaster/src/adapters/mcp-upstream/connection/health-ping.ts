@@ -29,162 +29,165 @@ import type { Session } from '../peer/session.ts'
  * The first call to one whose silence would be `proof`, and that was not heard for `QUIET_MS`, puts it under suspicion.
  */
 export interface HealthPing {
-  meet(session: Session): void
-  /** A request is about to use it: from now on silence is checked while it is busy. */
-  attend(session: Session): void
-  /** The same for a call. Answers whether it may be sent at once; otherwise the ping has to end first. */
-  attendNow(session: Session): boolean
-  /** Pings it, also while no request uses it. */
-  look(session: Session, signal: AbortSignal): Promise<'answers' | 'atWork' | 'excused' | 'suspected'>
+  onConnected(session: Session): void
+  /** A request is about to use the session: from now on silence is checked while it is busy. */
+  watchBusy(session: Session): void
+  /** The same for a call. Answers whether the call may be sent at once; otherwise the ping has to end first. */
+  tryWatchBusy(session: Session): boolean
+  /** Pings the server, also while it is idle. */
+  probe(session: Session, signal: AbortSignal): Promise<'answers' | 'atWork' | 'excused' | 'suspected'>
   /** A failure may mean that the server hangs or is gone. Resolves when that is known. */
-  suspect(session: Session): Promise<void>
+  verifyAlive(session: Session): Promise<void>
 }
 
 interface HealthPingDeps extends SilenceDeps {
   current(): Session | undefined
-  /** Later, if the session is still the same then. */
+  /** Runs the task later, if the session is still the same then. */
   later(ms: number, task: () => void): void
   onHang(session: Session, end: ChannelEnd): void
 }
 
-/** A server is pinged so long after connecting or starting work, so that it is known to answer before it ever hangs. */
+/**
+ * Delay of the first ping after connecting or starting work, so that a server is known to answer before it ever
+ * hangs.
+ */
 const LEARN_MS = 250
 
-/** Time for the exit of a program to be noticed. */
-const MOMENT_MS = 250
+/** Time until the exit of a program is noticed. */
+const EXIT_NOTICE_MS = 250
 
 /** Less than a probe may take (`probeTimeoutMs`), so that its result is still reported. */
-export const LOOK_MS = 1_500
+export const PROBE_MS = 1_500
 
 export function createHealthPing(deps: HealthPingDeps): HealthPing {
   const { clock, callMs, current, later } = deps
-  const silence = createSilence(deps)
-  const attended = new WeakSet<Session>()
-  const suspicions: Suspicions = new WeakMap()
-  const patientSuspicions: Suspicions = new WeakMap()
-  /** Open pings that calls wait for. */
-  const awaited = new Map<Session, number>()
+  const silence = createSilenceHistory(deps)
+  const watched = new WeakSet<Session>()
+  const checks: RunningChecks = new WeakMap()
+  const patientChecks: RunningChecks = new WeakMap()
+  const callsWaiting = new Map<Session, number>()
 
-  /** Anything heard meanwhile is an answer too, and silence means nothing while we owe the server one. */
-  async function ask(session: Session, withinMs?: number): Promise<Found> {
-    const [askedAt, heardBefore] = [clock.now(), session.heardAt()]
+  /** Anything heard meanwhile is an answer too, and silence means nothing while we owe the server an answer. */
+  async function pingWhileBusy(session: Session, withinMs?: number): Promise<PingResult> {
+    const [askedAt, heardBefore] = [clock.now(), session.lastHeardAt()]
     const found = await (withinMs === undefined ? pingAtWork(session) : ping(session, { clock, withinMs }))
     // A request sent before the ping is still open, so the server answers while it works.
-    if (found === 'answers' && (session.workingSince() ?? askedAt) < askedAt) silence.answeredAtWork()
+    if (found === 'answers' && (session.busySince() ?? askedAt) < askedAt) silence.onAnsweredBusy()
     // A server that waits for our answer may be unable to read anything else.
-    const isExcused = session.heardAt() > heardBefore || session.owedAt() > askedAt
+    const isExcused = session.lastHeardAt() > heardBefore || session.answerOwedAt() > askedAt
     return found === 'silent' && isExcused ? 'answers' : found
   }
 
   /**
-   * Long requests may end before the ping, and the remaining ones may have less time: then it is pinged again with
-   * that. Where none remain, it may be working on cancelled requests, and no caller waits.
+   * Long requests may end before the ping, and the remaining ones may have less time: then the server is pinged again
+   * with that. Where none remain, it may be working on cancelled requests, and no caller waits.
    */
-  async function pingAtWork(session: Session): Promise<Found> {
-    const withinMs = silence.patienceWith(session)
-    if (withinMs <= HANG_MS || !silence.listensAtWork()) return ping(session, { clock, withinMs })
+  async function pingAtWork(session: Session): Promise<PingResult> {
+    const withinMs = silence.allowedSilenceMs(session)
+    if (withinMs <= HANG_MS || !silence.answersWhileBusy()) return ping(session, { clock, withinMs })
     const outdated = new AbortController()
     let stop = clock.after(HANG_MS, look)
     function look(): void {
-      if (silence.patienceWith(session) < withinMs) outdated.abort()
+      if (silence.allowedSilenceMs(session) < withinMs) outdated.abort()
       else stop = clock.after(HANG_MS, look)
     }
     try {
       const found = await ping(session, { clock, withinMs, signal: outdated.signal })
       if (found !== 'silent' || !outdated.signal.aborted) return found
-      return session.workingSince() === undefined ? 'answers' : holdingCalls(session, pingAtWork(session))
+      return session.busySince() === undefined ? 'answers' : whileCallsWait(session, pingAtWork(session))
     } finally {
       stop()
     }
   }
 
-  /** Pings a server that should be idle, and remembers that it answers then. */
-  async function askAtRest(session: Session, options: Omit<PingOptions, 'clock'>): Promise<Found> {
-    const answered = silence.asked(session)
+  /** Pings a server that should be idle, and records that it answers then. */
+  async function pingIdle(session: Session, options: Omit<PingOptions, 'clock'>): Promise<PingResult> {
+    const answered = silence.onPing(session)
     const found = await ping(session, { clock, ...options })
     if (found === 'answers') answered()
     return found
   }
 
-  /** Finds out whether it answers pings at all. Remote servers are pinged by the checks often enough. */
-  function learnAtRest(session: Session): void {
-    if (isProgram(session)) void askAtRest(session, { withinMs: HANG_MS })
+  /** Finds out whether the server answers pings at all. Probes ping remote servers often enough. */
+  function learnIdle(session: Session): void {
+    if (isProgram(session)) void pingIdle(session, { withinMs: HANG_MS })
   }
 
-  function learnAtWork(session: Session): void {
-    if (!silence.listensAtWork() && session.workingSince() !== undefined) void ask(session)
+  function learnBusy(session: Session): void {
+    if (!silence.answersWhileBusy() && session.busySince() !== undefined) void pingWhileBusy(session)
   }
 
   async function watchWork(session: Session): Promise<void> {
-    const since = session.workingSince()
-    if (since === undefined) return void attended.delete(session)
-    const quietMs = clock.now() - Math.max(since, session.heardAt(), session.owedAt())
+    const since = session.busySince()
+    if (since === undefined) return void watched.delete(session)
+    const quietMs = clock.now() - Math.max(since, session.lastHeardAt(), session.answerOwedAt())
     if (quietMs < QUIET_MS) return later(QUIET_MS - quietMs, () => void watchWork(session))
-    const found = await holdingCalls(session, ask(session))
+    const found = await whileCallsWait(session, pingWhileBusy(session))
     // A lost ping says nothing about open requests.
     if (found === 'silent') end(session, found)
     if (current() === session) later(QUIET_MS, () => void watchWork(session))
   }
 
   function attend(session: Session): void {
-    if (attended.has(session)) return
-    attended.add(session)
-    later(LEARN_MS, () => learnAtWork(session))
+    if (watched.has(session)) return
+    watched.add(session)
+    later(LEARN_MS, () => learnBusy(session))
     later(QUIET_MS, () => void watchWork(session))
   }
 
-  /** A remote server is slowed down by every ping, and another instance may answer it. */
-  function isToBeAskedFirst(session: Session): boolean {
-    const quietMs = clock.now() - Math.max(session.heardAt(), session.owedAt())
-    return quietMs >= QUIET_MS && silence.atRest(session) === 'proof' && isProgram(session)
+  /** Only for programs: every ping slows a remote server down, and another instance may answer it. */
+  function needsPingFirst(session: Session): boolean {
+    const quietMs = clock.now() - Math.max(session.lastHeardAt(), session.answerOwedAt())
+    return quietMs >= QUIET_MS && silence.whileIdle(session) === 'proof' && isProgram(session)
   }
 
-  async function holdingCalls<T>(session: Session, finding: Promise<T>): Promise<T> {
-    // A server that may be deaf while it works, or waits for our answer, gets requests anyway: knowing may take long.
-    const isSoonKnown = silence.patienceWith(session) <= HANG_MS && session.owedAt() < clock.now()
+  async function whileCallsWait<T>(session: Session, finding: Promise<T>): Promise<T> {
+    // A server that may be deaf while it works, or waits for our answer, gets requests anyway: the result may take
+    // long.
+    const isSoonKnown = silence.allowedSilenceMs(session) <= HANG_MS && session.answerOwedAt() < clock.now()
     if (!isSoonKnown || !isProgram(session)) return finding
-    awaited.set(session, (awaited.get(session) ?? 0) + 1)
+    callsWaiting.set(session, (callsWaiting.get(session) ?? 0) + 1)
     try {
       return await finding
     } finally {
-      const left = (awaited.get(session) ?? 0) - 1
-      if (left > 0) awaited.set(session, left)
-      else awaited.delete(session)
+      const left = (callsWaiting.get(session) ?? 0) - 1
+      if (left > 0) callsWaiting.set(session, left)
+      else callsWaiting.delete(session)
     }
   }
 
-  /** Pings it, and ends it if it hangs or its connection is broken. */
-  async function findOut(session: Session, withinMs?: number): Promise<void> {
-    const heardBefore = session.heardAt()
-    const found = await ask(session, withinMs)
+  /** Pings the server, and ends the session if the server hangs or the connection is broken. */
+  async function pingOrEnd(session: Session, withinMs?: number): Promise<void> {
+    const heardBefore = session.lastHeardAt()
+    const found = await pingWhileBusy(session, withinMs)
     if (found === 'answers') return
-    // How it ended says more than that it did, and is known in a moment.
-    if (found === 'broken') await pause(MOMENT_MS, { clock, until: session.ended })
-    if (session.heardAt() === heardBefore) end(session, found)
+    // How it ended says more, and is known in a moment.
+    if (found === 'broken') await pause(EXIT_NOTICE_MS, { clock, until: session.ended })
+    if (session.lastHeardAt() === heardBefore) end(session, found)
   }
 
   function end(session: Session, found: 'silent' | 'broken'): void {
     if (current() !== session) return
-    if (found === 'silent' && session.isAtRest()) silence.ended()
+    if (found === 'silent' && session.isIdle()) silence.onEndedWhileIdle()
     deps.onHang(session, found === 'silent' ? hung(session) : brokenOff(session))
   }
 
-  /** A server that had all the time of its calls would not be helped by more. */
+  /** More time would not help a server that had all the time of its calls. */
   function hung(session: Session): ChannelEnd {
-    const isAtWork = session.workingSince() !== undefined && silence.patienceWith(session) <= HANG_MS
+    const isAtWork = session.busySince() !== undefined && silence.allowedSilenceMs(session) <= HANG_MS
     return isAtWork ? HUNG_AT_WORK : HUNG
   }
 
-  function suspect(session: Session): Promise<void> {
-    return once(suspicions, session, () => holdingCalls(session, findOut(session)))
+  function verifyAlive(session: Session): Promise<void> {
+    return once(checks, session, () => whileCallsWait(session, pingOrEnd(session)))
   }
 
   /** A server that may be deaf for a good reason has as long as a call may take; calls are sent meanwhile. */
-  function suspectPatiently(session: Session): Promise<void> {
-    return once(patientSuspicions, session, () => findOut(session, Math.max(HANG_MS, callMs())))
+  function verifyAlivePatiently(session: Session): Promise<void> {
+    return once(patientChecks, session, () => pingOrEnd(session, Math.max(HANG_MS, callMs())))
   }
 
-  function once(under: Suspicions, session: Session, find: () => Promise<void>): Promise<void> {
+  function once(under: RunningChecks, session: Session, find: () => Promise<void>): Promise<void> {
     if (current() !== session) return Promise.resolve()
     const finding = under.get(session) ?? find().finally(() => under.delete(session))
     under.set(session, finding)
@@ -192,43 +195,43 @@ export function createHealthPing(deps: HealthPingDeps): HealthPing {
   }
 
   return {
-    meet(session) {
-      silence.meet(session)
+    onConnected(session) {
+      silence.onConnected(session)
       // A server that answers now and hangs before it is old enough is known to have answered.
-      later(LEARN_MS, () => learnAtRest(session))
-      later(RIPE_MS, () => {
-        silence.ripen(session)
-        learnAtRest(session)
+      later(LEARN_MS, () => learnIdle(session))
+      later(MATURE_MS, () => {
+        silence.onMature(session)
+        learnIdle(session)
       })
     },
-    attend,
-    attendNow(session) {
-      if (awaited.has(session)) return false
+    watchBusy: attend,
+    tryWatchBusy(session) {
+      if (callsWaiting.has(session)) return false
       // Calls in quick succession need no more than this.
-      if (attended.has(session)) return true
-      if (isToBeAskedFirst(session)) return false
+      if (watched.has(session)) return true
+      if (needsPingFirst(session)) return false
       attend(session)
       return true
     },
-    async look(session, signal) {
-      const found = await askAtRest(session, { withinMs: LOOK_MS, signal })
+    async probe(session, signal) {
+      const found = await pingIdle(session, { withinMs: PROBE_MS, signal })
       if (found === 'answers') return found
-      // Its calls find out whether it hangs.
+      // Open calls find out whether the server hangs.
       if (current() === session && session.busy() > 0) return 'atWork'
-      const meaning = found === 'broken' ? 'proof' : silence.atRest(session)
+      const meaning = found === 'broken' ? 'proof' : silence.whileIdle(session)
       if (meaning === 'proof') {
-        void suspect(session)
+        void verifyAlive(session)
         return 'suspected'
       }
-      if (meaning === 'unclear') void suspectPatiently(session)
+      if (meaning === 'unclear') void verifyAlivePatiently(session)
       return 'excused'
     },
-    suspect,
+    verifyAlive,
   }
 }
 
-type Found = 'answers' | 'silent' | 'broken'
-type Suspicions = WeakMap<Session, Promise<void>>
+type PingResult = 'answers' | 'silent' | 'broken'
+type RunningChecks = WeakMap<Session, Promise<void>>
 
 function isProgram(session: Session): boolean {
   return session.pids().length > 0
@@ -252,7 +255,6 @@ interface PingOptions {
   readonly signal?: AbortSignal | undefined
 }
 
-/** Whether a server answers: in time, not in time, or the connection is broken. */
 function ping(session: Session, { withinMs, ...options }: PingOptions): Promise<'answers' | 'silent' | 'broken'> {
   return withTimeLimit(withinMs, { ...options, reason: 'It did not answer.' }, async signal => {
     try {
@@ -265,108 +267,104 @@ function ping(session: Session, { withinMs, ...options }: PingOptions): Promise<
   })
 }
 
-/** Interprets the silence of a server from what it, and those before it in its place, have answered. */
-interface Silence {
-  meet(session: Session): void
-  /** It has been up for `RIPE_MS`. */
-  ripen(session: Session): void
-  /** It is being pinged. Answers a function to call when it answers: the time of the ping decides. */
-  asked(session: Session): () => void
-  /** It was ended for silence although it was idle. */
-  ended(): void
-  /** What silence means while nothing is open. */
-  atRest(session: Session): SilenceAtRest
-  /** It answered while an older request was open. */
-  answeredAtWork(): void
-  /** Whether it, or one before it, ever did. */
-  listensAtWork(): boolean
-  /** How long it may be silent when it is pinged now. */
-  patienceWith(session: Session): number
+/** Interprets the silence of a server from what it, and earlier processes of it, have answered. */
+interface SilenceHistory {
+  onConnected(session: Session): void
+  /** The server has been up for `MATURE_MS`. */
+  onMature(session: Session): void
+  /** Answers a function to call when the server answers: the time of the ping decides. */
+  onPing(session: Session): () => void
+  onEndedWhileIdle(): void
+  whileIdle(session: Session): IdleSilence
+  /** The server answered while an older request was open. */
+  onAnsweredBusy(): void
+  answersWhileBusy(): boolean
+  /** How long the server may be silent when it is pinged now. */
+  allowedSilenceMs(session: Session): number
 }
 
 /**
- * `proof`: it would have answered, so it hangs. `unclear`: it may be deaf for a good reason, but no longer than a call
- * may take. `nothing`: it is not known to answer pings.
+ * `proof`: the server would have answered, so it hangs. `unclear`: it may be deaf for a good reason, but no longer
+ * than a call may take. `nothing`: it is not known to answer pings.
  */
-type SilenceAtRest = 'proof' | 'unclear' | 'nothing'
+type IdleSilence = 'proof' | 'unclear' | 'nothing'
 
 interface SilenceDeps {
   readonly clock: Clock
   callMs(): number
 }
 
-/** A busy server that was silent for this long is pinged. */
+/** A busy server that was silent for so long is pinged. */
 export const QUIET_MS = 3_000
 /**
- * A server that does not answer for this long hangs if it is idle, or if it has answered while busy and no open request
+ * A server that does not answer for so long hangs if it is idle, or if it has answered while busy and no open request
  * was given a time of its own.
  */
 export const HANG_MS = 5_000
-/** A server may be deaf for a while after it starts: its answer counts as a habit from this age on. */
-const RIPE_MS = HANG_MS
+/** A server may be deaf for a while after it starts: from this age on answering counts as a habit. */
+const MATURE_MS = HANG_MS
 
 interface Known {
-  isRipe: boolean
-  /** When pinged at that age. */
+  isMature: boolean
   hasAnswered: boolean
-  /** Whether it replaces one that was ended for silence. */
-  readonly isSpared: boolean
+  /** Whether it replaces a process that was ended for silence. */
+  readonly isLenient: boolean
 }
 
-function createSilence({ clock, callMs }: SilenceDeps): Silence {
+function createSilenceHistory({ clock, callMs }: SilenceDeps): SilenceHistory {
   const servers = new WeakMap<Session, Known>()
-  /** The greatest age at which one of them answered. */
+  /** The greatest age at which any process of the server answered. */
   let answeredWhen: 'never' | 'young' | 'ripe' = 'never'
   let listensAtWork = false
-  let [hasEndedOne, isNextSpared] = [false, false]
+  let [hasEndedIdle, isNextLenient] = [false, false]
 
   function known(session: Session): Known {
-    const found = servers.get(session) ?? { isRipe: false, hasAnswered: false, isSpared: false }
+    const found = servers.get(session) ?? { isMature: false, hasAnswered: false, isLenient: false }
     servers.set(session, found)
     return found
   }
 
-  /** Work may go on after its answer, in the one thread that also listens, for as long as a call may take. */
-  const mayBeAtWork = (session: Session) => !session.isAtRest() || clock.now() - session.usedAt() < callMs()
+  /** Work may go on after the answer, in the one thread that also listens, for as long as a call may take. */
+  const mayBeBusy = (session: Session) => !session.isIdle() || clock.now() - session.lastUsedAt() < callMs()
 
   return {
-    meet(session) {
+    onConnected(session) {
       // A server that is deaf now and then would be ended each time and never finish its work.
-      servers.set(session, { isRipe: false, hasAnswered: false, isSpared: isNextSpared })
-      isNextSpared = false
+      servers.set(session, { isMature: false, hasAnswered: false, isLenient: isNextLenient })
+      isNextLenient = false
     },
-    ripen(session) {
-      known(session).isRipe = true
+    onMature(session) {
+      known(session).isMature = true
     },
-    asked(session) {
+    onPing(session) {
       const server = known(session)
-      const { isRipe } = server
+      const { isMature } = server
       return () => {
-        server.hasAnswered ||= isRipe
-        if (answeredWhen !== 'ripe') answeredWhen = isRipe ? 'ripe' : 'young'
+        server.hasAnswered ||= isMature
+        if (answeredWhen !== 'ripe') answeredWhen = isMature ? 'ripe' : 'young'
       }
     },
-    ended() {
-      hasEndedOne = true
-      isNextSpared = true
+    onEndedWhileIdle() {
+      hasEndedIdle = true
+      isNextLenient = true
     },
-    atRest(session) {
-      const { hasAnswered, isSpared } = known(session)
-      if (hasAnswered && !isSpared && !mayBeAtWork(session)) return 'proof'
+    whileIdle(session) {
+      const { hasAnswered, isLenient } = known(session)
+      if (hasAnswered && !isLenient && !mayBeBusy(session)) return 'proof'
       // A server that is deaf after every start for longer than a call gets past that at the second start.
-      const doesAnswer = answeredWhen === 'ripe' || (answeredWhen === 'young' && !hasEndedOne)
+      const doesAnswer = answeredWhen === 'ripe' || (answeredWhen === 'young' && !hasEndedIdle)
       return doesAnswer ? 'unclear' : 'nothing'
     },
-    answeredAtWork() {
+    onAnsweredBusy() {
       listensAtWork = true
     },
-    listensAtWork: () => listensAtWork,
-    patienceWith(session) {
-      if (session.workingSince() === undefined) return HANG_MS
-      // Many servers do one thing at a time and are deaf meanwhile. Ending one of these would end its work, so a server
-      // never heard while busy gets all the time of a call. One that was heard may have other tools that block it:
-      // those keep the time that the owner gave them.
-      const workMs = listensAtWork ? session.givenMs() : callMs()
+    answersWhileBusy: () => listensAtWork,
+    allowedSilenceMs(session) {
+      if (session.busySince() === undefined) return HANG_MS
+      // Many servers do one thing at a time and are deaf meanwhile; ending one would end its work, so a server never
+      // heard while busy gets all the time of a call. A server heard once may have other tools that block it: those
+      // keep the time that the owner gave them.
+      const workMs = listensAtWork ? session.ownerTimeoutMs() : callMs()
       return Math.max(HANG_MS, workMs - QUIET_MS)
     },
   }

@@ -2,13 +2,19 @@ import { isAppError } from '../../../contracts/index.ts'
 import { type CallContext, markStarted, markWaiting } from '../../../core/catalogue/index.ts'
 import { type CancelSignal, type Clock, throwIfCancelled } from '../../../core/kernel/index.ts'
 import { pause } from '../peer/abort.ts'
-import { busyMsOf, isSessionForgotten, RpcError, SendFailure, troubleOf, UnreadableAnswer } from '../peer/channel.ts'
+import {
+  busyMsOf,
+  errorReportOf,
+  isSessionForgotten,
+  RpcError,
+  SendFailure,
+  UnreadableAnswer,
+} from '../peer/channel.ts'
 import type { Session } from '../peer/session.ts'
-import type { Connection } from './connection.ts'
-import type { Turn, TurnEnd } from './retry-slow-start.ts'
+import type { Connection, Turn, TurnEnd } from './connection.ts'
 import {
   breaksConnection,
-  type Concerned,
+  type ErrorScope,
   outcomeUnknown,
   type Subject,
   toUpstreamError,
@@ -18,43 +24,44 @@ import {
 
 /** One request to a server, over as many connections as it takes. */
 export interface RetryOptions extends Subject {
-  /** The connection to use now: that may change while one comes up. */
+  /** The connection to use now; it may be replaced while the request waits. */
   connection(): Connection
   readonly clock: Clock
   readonly signal: CancelSignal
-  /** How long to wait for a server that is being restarted. */
+  /** How long to wait for a server that restarts. */
   readonly budgetMs: number
-  /** Whether sending it twice is the same as once. */
+  /** Whether the request is idempotent. */
   readonly mayRepeat: boolean
-  /** Whether something may change once the server has seen it. */
+  /** Whether the request may change something. */
   readonly mutates: boolean
-  /** Whether a person was asked something for it: none is asked twice. */
+  /** Whether a person was asked something for this request: no person is asked twice. */
   hasAsked?(): boolean
-  /** The call that it is sent for, if any: it is told while nothing was sent yet. */
+  /** The call behind the request, if any: told that nothing was done while nothing was sent. */
   readonly call?: CallContext | undefined
 }
 
-/** A connection that breaks with every request is no connection. */
+/** Tries of one request. */
 export const MOST_TRIES = 5
 /**
- * A request alone in flight at this many breaks is what breaks the connection; other callers would pay for another try.
+ * A request that was alone in flight at this many breaks is what breaks the connection; other callers would pay for
+ * another try.
  */
 export const MOST_BREAKS = 3
-/** After this many, requests in flight are sent carefully: not all of them are to blame. */
-const BREAKS_IN_COMPANY = MOST_BREAKS - 1
-/** A server that is there and fails may be better in a moment: each further try waits longer. */
-const RESTS_MS = [0, 100, 400, 1_000]
-/** A forgotten session is renewed. A server that claims the same of the new one refuses the request. */
-const MOST_TURNED_AWAY = 1
+/** After this many breaks a request goes through slow start. */
+const BREAKS_BEFORE_SLOW_START = MOST_BREAKS - 1
+/** Pauses before the tries of a server that is there and fails. */
+const RETRY_PAUSES_MS = [0, 100, 400, 1_000]
+/** A forgotten session is renewed once. A server that forgets the new one too refuses the request. */
+const MOST_SECOND_TRIES = 1
 
 /**
- * Sends a request. If the connection breaks it waits for the next one and sends again, but only what was never sent or
- * may be repeated, and nothing that the server refused.
+ * Sends a request. If the connection breaks it waits for the next one and sends again, but only what was never sent
+ * or may be repeated, and nothing that the server refused.
  */
 export async function sendWithRetry<T>(options: RetryOptions, work: (session: Session) => Promise<T>): Promise<T> {
-  const giveUp = createOutcome(options)
-  const current = () => whereItMayBeSent(options, giveUp)
-  const sending: Sending = { giveUp, waiting: createBudget(options.clock, options.budgetMs), current, ...options }
+  const outcome = createOutcome(options)
+  const current = () => currentConnection(options, outcome)
+  const sending: Sending = { outcome, budget: createBudget(options.clock, options.budgetMs), current, ...options }
   for (;;) {
     const next = nextAttempt(sending)
     const attempt = next instanceof Promise ? await next : next
@@ -62,16 +69,16 @@ export async function sendWithRetry<T>(options: RetryOptions, work: (session: Se
     try {
       const answer = await work(attempt.session)
       end = 'answered'
-      attempt.connection.answered(options.what)
+      attempt.connection.noteSuccess(options.what)
       return answer
     } catch (error) {
-      if (options.signal.aborted) throw givenUp(error, attempt, options)
+      if (options.signal.aborted) throw abortError(error, attempt, options)
       end = turnEndOf(error)
-      // A refusal of our own says nothing about earlier tries.
-      if (isAppError(error)) giveUp.because(error)
-      if (!(error instanceof SendFailure)) throw answeredBy(error, attempt, options)
-      giveUp.failed(error, attempt)
-      if (isLast(error, sending)) concede(error, attempt, sending)
+      // Our own refusal says nothing about earlier tries.
+      if (isAppError(error)) outcome.fail(error)
+      if (!(error instanceof SendFailure)) throw answerError(error, attempt, options)
+      outcome.failed(error, attempt)
+      if (isLast(error, sending)) failFinally(error, attempt, sending)
       await recover(error, attempt, sending)
     } finally {
       attempt.turn?.end(end)
@@ -79,88 +86,89 @@ export async function sendWithRetry<T>(options: RetryOptions, work: (session: Se
   }
 }
 
-/** A request, and what has come of it so far. */
+/** A request and the outcome of its tries so far. */
 interface Sending extends RetryOptions {
-  readonly giveUp: Outcome
-  readonly waiting: Budget
-  /** The connection that it may use now. */
+  readonly outcome: Outcome
+  readonly budget: Budget
   current(): Connection
 }
 
 /**
- * What may have been done is not sent to another server in the same place: only for the first is twice the same as
- * once.
+ * A request that may have been carried out is not sent to another server in the same place: only for the first server
+ * is twice the same as once.
  */
-function whereItMayBeSent({ connection, mutates }: RetryOptions, { seen, seenAt }: Outcome): Connection {
+function currentConnection({ connection, mutates }: RetryOptions, { maybeDone, maybeDoneAt }: Outcome): Connection {
   const current = connection()
-  if (mutates && seen && current.target !== seenAt) throw seen
+  if (mutates && maybeDone && current.target !== maybeDoneAt) throw maybeDone
   return current
 }
 
-/** Most of the time nothing has to be waited for, and each turn of the event loop costs time. */
+/** Synchronous where nothing has to be waited for: each turn of the event loop costs time. */
 function nextAttempt(sending: Sending): Attempt | Promise<Attempt> {
-  const giveUp = (error: unknown): never => sending.giveUp.because(error)
+  const giveUp = (error: unknown): never => sending.outcome.fail(error)
   try {
-    const isCareful = sending.giveUp.breaks >= BREAKS_IN_COMPANY
-    const now = isCareful ? undefined : attemptNow(sending)
-    return now ?? (isCareful ? waitWithCare(sending) : holding(sending, reach(sending))).catch(giveUp)
+    const isSlowStart = sending.outcome.breaks >= BREAKS_BEFORE_SLOW_START
+    const now = isSlowStart ? undefined : attemptNow(sending)
+    return now ?? (isSlowStart ? reachSlowlyHeldBack(sending) : whileHeldBack(sending, reach(sending))).catch(giveUp)
   } catch (error) {
     return giveUp(error)
   }
 }
 
-/** Whether there is no other try: it may not be repeated, there were enough, or there is no time. */
+/** Whether there is no further try: the request may not be repeated, there were enough, or there is no time. */
 function isLast(failure: SendFailure, sending: Sending): boolean {
-  const { tries, turnedAway, isToBlame } = sending.giveUp
-  const isEnough = tries >= MOST_TRIES || turnedAway > MOST_TURNED_AWAY || isToBlame
-  return isEnough || isOver(failure, sending) || (failure.retryAfterMs ?? 0) > sending.waiting.left()
+  const { tries, secondTries, isPoison } = sending.outcome
+  const isEnough = tries >= MOST_TRIES || secondTries > MOST_SECOND_TRIES || isPoison
+  return isEnough || cannotRepeat(failure, sending) || (failure.retryAfterMs ?? 0) > sending.budget.left()
 }
 
-/** Whether it cannot be sent again at all, however few tries there were. */
-function isOver(failure: SendFailure, options: RetryOptions): boolean {
+/** Whether the request cannot be sent again at all, however few tries there were. */
+function cannotRepeat(failure: SendFailure, options: RetryOptions): boolean {
   const mayRepeat = options.mayRepeat && !options.hasAsked?.()
   return failure.wasSent === 'refused' || failure.isFinal || (mayBeDone(failure) && !mayRepeat)
 }
 
-function concede(failure: SendFailure, attempt: Attempt, sending: Sending): never {
-  // The server may be gone, or refuse all requests; only its calls would notice so soon.
-  if (isOver(failure, sending)) void attempt.connection.suspect(attempt.session)
+function failFinally(failure: SendFailure, attempt: Attempt, sending: Sending): never {
+  // The server may be gone, or refuse all requests; its calls notice that first.
+  if (cannotRepeat(failure, sending)) void attempt.connection.verifyAlive(attempt.session)
   noteFailure(attempt, failure, sending)
-  return sending.giveUp.because(failure)
+  return sending.outcome.fail(failure)
 }
 
-/** Waits until it may be sent again. */
 async function recover(failure: SendFailure, attempt: Attempt, sending: Sending): Promise<void> {
   const { connection, session } = attempt
-  await holding(sending, rest(failure, attempt, sending)).catch(cut => {
-    // There was no time for another try, so this was the last.
+  await whileHeldBack(sending, pauseBeforeRetry(failure, attempt, sending)).catch(cut => {
+    // No time was left for another try.
     if (isOutOfTime(sending.signal)) noteFailure(attempt, failure, sending)
     throw cut
   })
-  // It answers other requests: it refuses this one.
-  if (failure.wasSent === 'turnedAway' && connection.session() === session) concede(failure, attempt, sending)
+  // The server answers other requests: it refuses this one.
+  if (failure.wasSent === 'turnedAway' && connection.session() === session) failFinally(failure, attempt, sending)
 }
 
-/** As long as a busy server asks. Any other is pinged, and left alone for a while if it is there. */
-function rest(failure: SendFailure, { connection, session, turn }: Attempt, sending: Sending): Promise<void> {
-  const { clock, signal, giveUp, waiting } = sending
+/** Waits as long as a busy server asks. Any other server is pinged, and left alone for a while if it is there. */
+function pauseBeforeRetry(
+  failure: SendFailure,
+  { connection, session, turn }: Attempt,
+  sending: Sending,
+): Promise<void> {
+  const { clock, signal, outcome, budget } = sending
   const { retryAfterMs } = failure
   const isBusy = retryAfterMs !== undefined
-  return waiting.spend(async leftMs => {
+  return budget.spend(async leftMs => {
     const enough = clock.now() + leftMs
-    // The ping may take longer than this call has.
-    if (!isBusy) await pause(leftMs, { clock, signal, until: connection.suspect(session) })
-    // Before the result is known no other request is sent carefully; the rest of the time no request waits for this
-    // one.
+    if (!isBusy) await pause(leftMs, { clock, signal, until: connection.verifyAlive(session) })
+    // Until the ping has its result no other request leaves slow start; during the rest of the pause none waits for
+    // this one.
     turn?.end(turnEndOf(failure))
-    const restMs = retryAfterMs ?? Math.min(RESTS_MS[giveUp.tries - 1] ?? 0, enough - clock.now())
+    const restMs = retryAfterMs ?? Math.min(RETRY_PAUSES_MS[outcome.tries - 1] ?? 0, enough - clock.now())
     if (restMs > 0 && (isBusy || connection.session() === session)) await pause(restMs, { clock, signal })
   })
 }
 
-/** What a try tells those that wait for its turn to end. */
+/** What a try means for the requests behind it in slow start. */
 function turnEndOf(error: unknown): TurnEnd {
-  if (error instanceof SendFailure) return isBreak(error) ? 'broken' : 'neither'
+  if (error instanceof SendFailure) return isConnectionBreak(error) ? 'broken' : 'neither'
   return error instanceof RpcError || error instanceof UnreadableAnswer ? 'answered' : 'neither'
 }
 
@@ -183,43 +191,43 @@ function turnEndOf(error: unknown): TurnEnd {
  * (`isSessionForgotten`), or the end of a connection (`isBreak`), after which it is sent `MOST_BREAKS` times at most if it is alone.
  */
 
-/** The server answered that it did not accept it, and asked for no later time. */
+/** The server answered that it did not accept the request, and named no later time. */
 function hasOneMoreTry({ wasSent, status, retryAfterMs }: SendFailure): boolean {
   return wasSent === 'turnedAway' || (wasSent === 'no' && status !== undefined && retryAfterMs === undefined)
 }
 
 /**
- * Whether the server may have carried it out. A server that denies the session and answers other requests in it
- * contradicts itself. A key is checked before anything is done.
+ * Whether the server may have carried the request out. A server that denies the session and answers other requests in
+ * it contradicts itself. A key is checked before anything is done.
  */
 function mayBeDone({ wasSent, status }: SendFailure): boolean {
   return wasSent === 'maybe' || (wasSent === 'turnedAway' && status !== 401)
 }
 
-/** The connection broke, neither ended by us nor while the server goes on. */
-function isBreak({ wasSent, status, isOurDoing }: SendFailure): boolean {
+/** The connection broke: we did not end it, and the server did not answer. */
+function isConnectionBreak({ wasSent, status, isOurDoing }: SendFailure): boolean {
   return wasSent === 'maybe' && status === undefined && !isOurDoing
 }
 
 /**
- * Only its calls notice that a server which is up refuses what it offers, or fails at it. Any resource may be
- * requested, also one that does not exist, and every other 4xx is about the request.
+ * Reports that a reachable server refuses what it offers, or fails at it, which only calls notice. A missing resource
+ * is no such report, nor is any other 4xx about the request.
  */
 function noteFailure({ connection, session }: Attempt, failure: SendFailure, { what, call }: RetryOptions): void {
   const { status = 0, message } = failure
   const isBusy = busyMsOf(failure) !== undefined
-  if (NOT_LET_IN.has(status)) {
-    if (status !== 404 || call) connection.refused(what, message)
+  if (ACCESS_STATUS.has(status)) {
+    if (status !== 404 || call) connection.noteRejected(what, message)
   } else if (isBusy || !isAboutRequest(failure))
-    void connection.failed(session, { what, kind: isBusy ? 'busy' : 'broken', ...troubleOf(failure) })
+    void connection.noteFailure(session, { what, kind: isBusy ? 'busy' : 'broken', ...errorReportOf(failure) })
 }
 
-/** No entry is edited so often while a call waits: a request moved more often is kept waiting by moves of others. */
-const MOST_MOVES = 64
+/** A request whose connection is replaced more often waits; no person edits an entry that often during a call. */
+const MOST_REPLACEMENTS = 64
 
-const NOT_LET_IN: ReadonlySet<number> = new Set([401, 403, 404])
+const ACCESS_STATUS: ReadonlySet<number> = new Set([401, 403, 404])
 
-/** A 400 may also be about the session; a server that repeats it in every new one refuses the request. */
+/** A 400 may be about the session; a server that repeats it in every new one refuses the request. */
 function isAboutRequest(failure: SendFailure): boolean {
   const { wasSent, status = 0 } = failure
   return (wasSent === 'refused' && status >= 400) || status === 400 || isSessionForgotten(failure)
@@ -228,7 +236,7 @@ function isAboutRequest(failure: SendFailure): boolean {
 interface Attempt {
   readonly connection: Connection
   readonly session: Session
-  /** Where it is sent carefully. */
+  /** In slow start only. */
   readonly turn?: Turn
 }
 
@@ -239,32 +247,31 @@ function attemptNow({ current }: Sending): Attempt | undefined {
 }
 
 /**
- * Whose credentials a connection uses may turn out at its start, and then it is not for all that waited. A connection
- * cancelled meanwhile, as that of an agent that signed out, sends its callers to the present one. Only the time of the
- * call limits that.
+ * Waits for a connection. Whose credentials a connection uses may turn out at its start, and then it does not serve
+ * all that waited; a replaced connection sends its callers to the present one. Only the call's own time limits that.
  */
-async function reach({ current, clock, signal, waiting }: Sending): Promise<Attempt> {
+async function reach({ current, clock, signal, budget }: Sending): Promise<Attempt> {
   for (let moves = 0; ; moves++) {
     const connection = current()
     try {
-      const session = await waiting.spend(budgetMs => connection.take({ budgetMs, signal }))
+      const session = await budget.spend(budgetMs => connection.take({ budgetMs, signal }))
       if (current() === connection) return { connection, session }
     } catch (error) {
-      if (signal.aborted || moves >= MOST_MOVES || current() === connection) throw error
+      if (signal.aborted || moves >= MOST_REPLACEMENTS || current() === connection) throw error
     }
-    // Where nothing has to be waited for, its time would never end.
+    // Without a turn of the event loop the call's time would never end.
     await clock.breathe()
     throwIfCancelled(signal)
-    // It waited for a connection that was replaced; the next one may be at its first start.
-    waiting.restore()
+    // The next connection may be at its first start.
+    budget.restore()
   }
 }
 
 /**
- * Sends a request during which the connection broke before. Its turn comes when the server is up, and takes nothing
+ * For a request during which the connection broke before. Its turn comes when the server is up, and takes nothing
  * from the budget.
  */
-async function reachWithCare(sending: Sending): Promise<Attempt> {
+async function reachSlowly(sending: Sending): Promise<Attempt> {
   const { signal } = sending
   for (;;) {
     const { connection } = await reach(sending)
@@ -277,16 +284,16 @@ async function reachWithCare(sending: Sending): Promise<Attempt> {
       turn?.end('neither')
       throw error
     }
-    // It uses another connection by now, with another queue.
+    // The request uses another connection by now, with its own slow start.
     turn?.end('neither')
   }
 }
 
-/** The same while its call is told that it waits. A turn that came too late is ended. */
-async function waitWithCare(sending: Sending): Promise<Attempt> {
-  const reaching = reachWithCare(sending)
+/** Like `reachSlowly`, while the call is told that it waits. A turn that came too late is ended. */
+async function reachSlowlyHeldBack(sending: Sending): Promise<Attempt> {
+  const reaching = reachSlowly(sending)
   try {
-    return await holding(sending, reaching)
+    return await whileHeldBack(sending, reaching)
   } catch (error) {
     reaching.then(({ turn }) => turn?.end('neither')).catch(() => {})
     throw error
@@ -295,72 +302,71 @@ async function waitWithCare(sending: Sending): Promise<Attempt> {
 
 interface Outcome {
   tries: number
-  /** After how many of them it had one more try, and no other. */
-  turnedAway: number
-  /** The last of those after which it may have been done. */
-  seen: SendFailure | undefined
-  /** The target of the connection of that try. */
-  seenAt: object | undefined
-  /** What has become of it so far, as long as nothing can have been done. */
-  undone: keyof typeof NOTHING_DONE | undefined
+  /** Tries after which exactly one more was allowed. */
+  secondTries: number
+  /** The last failure after which the request may have been carried out. */
+  maybeDone: SendFailure | undefined
+  maybeDoneAt: object | undefined
+  /** Why nothing was done so far, as long as that is certain. */
+  notDone: keyof typeof NOTHING_DONE | undefined
   breaks: number
-  isToBlame: boolean
-  /** One of the tries failed, on this connection. */
+  isPoison: boolean
+  /** A try failed. */
   failed(failure: SendFailure, attempt: Attempt): void
-  because(error: unknown): never
+  fail(error: unknown): never
 }
 
-/** The server's error, or our finding about its answer. */
-function answeredBy(error: unknown, { connection, session }: Attempt, options: RetryOptions): unknown {
+/** The error for a request that the server answered. */
+function answerError(error: unknown, { connection, session }: Attempt, options: RetryOptions): unknown {
   if (!(error instanceof UnreadableAnswer)) {
-    // A refusal shows that it serves requests.
-    if (error instanceof RpcError) connection.answered(options.what)
+    if (error instanceof RpcError) connection.noteSuccess(options.what)
     return toUpstreamError(error, options)
   }
-  void connection.failed(session, { what: options.what, kind: 'unreadable', ...troubleOf(error) })
-  return isDifferentAfter(options) ? unreadOutcome(error, options) : toUpstreamError(error, options)
+  void connection.noteFailure(session, { what: options.what, kind: 'unreadable', ...errorReportOf(error) })
+  return hasEffect(options) ? unreadOutcome(error, options) : toUpstreamError(error, options)
 }
 
-/** Whether the caller has to know whether it was done. */
-function isDifferentAfter({ mutates, mayRepeat }: RetryOptions): boolean {
+/** Whether the caller has to know if the request was carried out. */
+function hasEffect({ mutates, mayRepeat }: RetryOptions): boolean {
   return mutates || !mayRepeat
 }
 
-/** Once a server may have seen a change its outcome is unknown, whatever the last try came to. */
+/** Once a server may have seen a changing request its outcome is unknown, whatever the last try came to. */
 function createOutcome(options: RetryOptions): Outcome {
-  const isDifferent = isDifferentAfter(options)
+  const isDifferent = hasEffect(options)
   let forgotten = 0
-  let concerned: Concerned | undefined
-  const giveUp: Outcome = {
+  let concerned: ErrorScope | undefined
+  const outcome: Outcome = {
     tries: 0,
-    turnedAway: 0,
-    seen: undefined,
-    seenAt: undefined,
-    undone: 'neverSent',
+    secondTries: 0,
+    maybeDone: undefined,
+    maybeDoneAt: undefined,
+    notDone: 'neverSent',
     breaks: 0,
-    isToBlame: false,
+    isPoison: false,
     failed(failure, { connection, turn }) {
-      giveUp.tries++
-      if (hasOneMoreTry(failure)) giveUp.turnedAway++
-      if (isBreak(failure)) giveUp.isToBlame = ++giveUp.breaks >= MOST_BREAKS && turn?.isAlone() === true
-      // A server that says so is there.
-      concerned = isSessionForgotten(failure) || failure.isFinal ? { upstream: options.upstream } : connection.concerned
-      // A session made for this request is not forgotten by chance: the request may end it.
-      if (mayBeDone(failure) || (isSessionForgotten(failure) && ++forgotten > MOST_TURNED_AWAY)) {
-        giveUp.seen = failure
-        giveUp.seenAt = connection.target
+      outcome.tries++
+      if (hasOneMoreTry(failure)) outcome.secondTries++
+      if (isConnectionBreak(failure)) outcome.isPoison = ++outcome.breaks >= MOST_BREAKS && turn?.isAlone() === true
+      // A server that says so is reachable.
+      concerned =
+        isSessionForgotten(failure) || failure.isFinal ? { upstream: options.upstream } : connection.errorScope
+      // A session made for this request is not forgotten by chance: the request may end sessions.
+      if (mayBeDone(failure) || (isSessionForgotten(failure) && ++forgotten > MOST_SECOND_TRIES)) {
+        outcome.maybeDone = failure
+        outcome.maybeDoneAt = connection.target
       }
-      if (failure.wasSent !== 'no') giveUp.undone = undefined
-      else if (failure.status !== undefined) giveUp.undone &&= 'notTakenIn'
+      if (failure.wasSent !== 'no') outcome.notDone = undefined
+      else if (failure.status !== undefined) outcome.notDone &&= 'notTakenIn'
     },
-    because(error) {
-      const { seen, isToBlame, breaks } = giveUp
-      const blamed = isToBlame && seen ? breaksConnection(seen, options, breaks) : undefined
-      if (seen && isDifferent) throw blamed ? unknownAfter(blamed) : outcomeUnknown(seen, options)
+    fail(error) {
+      const { maybeDone, isPoison, breaks } = outcome
+      const blamed = isPoison && maybeDone ? breaksConnection(maybeDone, options, breaks) : undefined
+      if (maybeDone && isDifferent) throw blamed ? unknownAfter(blamed) : outcomeUnknown(maybeDone, options)
       throw blamed ?? toUpstreamError(error, options, concerned)
     },
   }
-  return giveUp
+  return outcome
 }
 
 const NOTHING_DONE = {
@@ -369,23 +375,24 @@ const NOTHING_DONE = {
 }
 
 /**
- * Waits for the next try. Its call is told that nothing was done, as long as that is certain, in case it is cancelled.
+ * Waits for the next try. The call is told that nothing was done, as long as that is certain, in case it is
+ * cancelled.
  */
-async function holding<T>({ call, upstream, signal, giveUp }: Sending, waiting: Promise<T>): Promise<T> {
-  const { undone } = giveUp
-  if (call && undone) markWaiting(call, `It waited for "${upstream}" ${NOTHING_DONE[undone]}`)
+async function whileHeldBack<T>({ call, upstream, signal, outcome }: Sending, waiting: Promise<T>): Promise<T> {
+  const { notDone } = outcome
+  if (call && notDone) markWaiting(call, `It waited for "${upstream}" ${NOTHING_DONE[notDone]}`)
   const waited = await waiting
-  // What it was told has to stay true: a cancelled call sends nothing more.
+  // What the call was told has to stay true: a cancelled call sends nothing more.
   throwIfCancelled(signal)
   if (call) markStarted(call)
   return waited
 }
 
-/** A call that timed out may have met a server that hangs. */
-function givenUp(error: unknown, { connection, session }: Attempt, { what, signal }: RetryOptions): unknown {
+/** A call that timed out may have hit a hanging server. */
+function abortError(error: unknown, { connection, session }: Attempt, { what, signal }: RetryOptions): unknown {
   if (isOutOfTime(signal)) {
-    void connection.suspect(session)
-    void connection.failed(session, { what, kind: 'slow', reason: 'It did not answer in time.' })
+    void connection.verifyAlive(session)
+    void connection.noteFailure(session, { what, kind: 'slow', reason: 'It did not answer in time.' })
   }
   return signal.reason ?? error
 }
@@ -394,11 +401,10 @@ function isOutOfTime({ reason }: CancelSignal): boolean {
   return isAppError(reason) && reason.code === 'DEADLINE_EXCEEDED'
 }
 
-/** How long a request may wait for a server. Only waiting counts: a server may fall after working for long. */
+/** How long a request may wait for a server. Only waiting counts: a server may crash after working for long. */
 interface Budget {
   left(): number
   restore(): void
-  /** Does something that takes from it, with what is left. */
   spend<T>(wait: (leftMs: number) => Promise<T>): Promise<T>
 }
 

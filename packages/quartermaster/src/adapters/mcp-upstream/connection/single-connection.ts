@@ -1,18 +1,14 @@
 import { AppError } from '../../../contracts/index.ts'
 import { type CancelSignal, type Clock, throwIfCancelled } from '../../../core/kernel/index.ts'
 import type { Lease } from '../../../core/store/index.ts'
-import { type Connection, probeResultOf, type TakeOptions } from './connection.ts'
-import { ANNOUNCED, type ConnectionState } from './connection-state-machine.ts'
-import { createSlowStart } from './retry-slow-start.ts'
+import { type Connection, createSlowStart, probeResultOf, type TakeOptions } from './connection.ts'
+import { type ConnectionState, SCHEDULED } from './connection-state-machine.ts'
 
 interface SingleConnectionDeps {
-  /** Only its holder connects. */
   readonly lease: Lease
   readonly clock: Clock
-  /** The dependency this is, for errors. */
   readonly dependency: string
   readonly target: object
-  /** Makes one that is not started yet. */
   create(): Connection
   onChange(): void
 }
@@ -21,9 +17,9 @@ interface SingleConnectionDeps {
 export function createSingleConnection(deps: SingleConnectionDeps): Connection {
   const { lease, clock, dependency, target, create, onChange } = deps
   let inner: Connection | undefined
-  /** No new one before the last has ended. */
+  /** The end of the last connection; no new one is made before. */
   let ending: Promise<void> | undefined
-  let isAnnounced = false
+  let isScheduled = false
   let isStarted = false
   let stopped: string | undefined
   let since = clock.now()
@@ -47,20 +43,19 @@ export function createSingleConnection(deps: SingleConnectionDeps): Connection {
     inner = undefined
   }
 
-  /** Meanwhile the lease may be back. */
   function ended(): void {
     ending = undefined
     if (isStarted) current()?.start()
     if (stopped === undefined) onChange()
   }
 
-  /** Waiting callers go to the connection in its place, if there is one. */
-  function over(reason: string): void {
+  /** Waiting callers go to the connection that replaces this one, if there is one. */
+  function wakeWaiters(reason: string): void {
     stopped = reason
     for (const wake of [...waiters]) wake()
   }
 
-  function want(): void {
+  function acquireLease(): void {
     isStarted = true
     // Waiting callers check the result.
     void lease.acquire()
@@ -69,72 +64,72 @@ export function createSingleConnection(deps: SingleConnectionDeps): Connection {
   function state(): ConnectionState {
     if (inner) return inner.state()
     if (stopped !== undefined) return { kind: 'stopped', reason: stopped, since }
-    return { ...absence(lease, { isAnnounced, isStarted, isEnding: ending !== undefined }), since }
+    return { ...disconnectedState(lease, { isScheduled, isStarted, isEnding: ending !== undefined }), since }
   }
 
-  async function taken({ budgetMs, signal }: TakeOptions): Promise<Connection> {
+  async function takeWithLease({ budgetMs, signal }: TakeOptions): Promise<Connection> {
     if (stopped === undefined)
-      await within(Promise.all([lease.acquire(), ending]), { clock, ms: budgetMs, signal, waiters })
+      await waitUpTo(Promise.all([lease.acquire(), ending]), { clock, ms: budgetMs, signal, waiters })
     throwIfCancelled(signal)
     const found = current()
     if (found) return found
-    const { reason } = absence(lease, { isAnnounced, isStarted: true, isEnding: ending !== undefined })
+    const { reason } = disconnectedState(lease, { isScheduled, isStarted: true, isEnding: ending !== undefined })
     const message = `"${dependency}" cannot be reached: ${stopped ?? reason}`
     throw new AppError('DEPENDENCY_UNAVAILABLE', message, { details: { dependency } })
   }
 
   return {
-    get concerned() {
-      return inner?.concerned ?? { dependency }
+    get errorScope() {
+      return inner?.errorScope ?? { dependency }
     },
     target,
     slowStart: createSlowStart(),
     state,
     session: () => inner?.session(),
-    isAwaited: () => waiters.size > 0 || (inner?.isAwaited() ?? false),
+    hasWaiters: () => waiters.size > 0 || (inner?.hasWaiters() ?? false),
     restarts: () => inner?.restarts() ?? 0,
     lastError: () => inner?.lastError(),
-    announce() {
-      isAnnounced = true
-      current()?.announce()
+    schedule() {
+      isScheduled = true
+      current()?.schedule()
       onChange()
     },
     start() {
-      want()
+      acquireLease()
       current()?.start()
     },
     takeNow: () => current()?.takeNow(),
     async take(options) {
       const begunAt = clock.now()
-      const found = current() ?? (await taken(options))
-      // Waiting for the lease and for the end of the last connection took from the caller's time.
+      const found = current() ?? (await takeWithLease(options))
+      // Waiting for the lease, and for the end of the last connection, took part of the caller's time.
       const budgetMs = Math.max(0, options.budgetMs - (clock.now() - begunAt))
       return found.take({ ...options, budgetMs })
     },
-    async look(signal, options) {
+    async probe(signal, options) {
       if (!inner && lease.status().kind === 'unknown') await lease.look()
       const found = current()
-      if (found) return found.look(signal, options)
+      if (found) return found.probe(signal, options)
       return probeResultOf(state(), clock.now())
     },
-    suspect: async session => inner?.suspect(session),
-    refused: (what, reason) => inner?.refused(what, reason),
-    failed: async (session, failure) => inner?.failed(session, failure),
-    answered: what => inner?.answered(what),
+    verifyAlive: async session => inner?.verifyAlive(session),
+    noteRejected: (what, reason) => inner?.noteRejected(what, reason),
+    noteFailure: async (session, failure) => inner?.noteFailure(session, failure),
+    noteSuccess: what => inner?.noteSuccess(what),
     async restart() {
-      want()
+      acquireLease()
       await current()?.restart()
     },
     busy: () => inner?.busy() ?? 0,
-    async leave(reason) {
-      over(reason)
-      // The loss of the lease is noticed meanwhile, and ends everything. The next connection waits for this end.
-      await inner?.leave(reason)
+    async drain(reason) {
+      wakeWaiters(reason)
+      // A loss of the lease is noticed meanwhile, and ends everything. The next connection waits for this end.
+      await inner?.drain(reason)
       await ending
       stopFollowing()
     },
     async stop(reason) {
-      over(reason)
+      wakeWaiters(reason)
       stopFollowing()
       end(reason)
       await ending
@@ -148,17 +143,16 @@ const IN_USE = {
   reason: 'It runs once, and starts when the calls of the one before have ended.',
 } as const
 
-interface Absence {
-  readonly isAnnounced: boolean
+interface LeaseProgress {
+  readonly isScheduled: boolean
   readonly isStarted: boolean
   readonly isEnding: boolean
 }
 
-/** The state while it is not connected here. */
-function absence(
+function disconnectedState(
   lease: Lease,
-  { isAnnounced, isStarted, isEnding }: Absence,
-): Pick<ConnectionState, 'kind' | 'reason' | 'isAnnounced'> {
+  { isScheduled, isStarted, isEnding }: LeaseProgress,
+): Pick<ConnectionState, 'kind' | 'reason' | 'isScheduled'> {
   const standing = lease.status()
   if (standing.kind === 'taken') {
     const { host, holder } = standing.by
@@ -168,7 +162,7 @@ function absence(
   if (isStarted && standing.kind === 'inUse') return IN_USE
   if (isStarted && standing.kind !== 'held')
     return { kind: 'starting', reason: 'It runs on one node at a time; which one is being found out.' }
-  if (isAnnounced && !isStarted) return { kind: 'starting', reason: ANNOUNCED, isAnnounced }
+  if (isScheduled && !isStarted) return { kind: 'starting', reason: SCHEDULED, isScheduled }
   return { kind: 'idle', reason: 'It starts when it is needed.' }
 }
 
@@ -176,11 +170,10 @@ interface Limits {
   readonly clock: Clock
   readonly ms: number
   readonly signal: CancelSignal
-  /** A caller that wakes these removes them, too. */
   readonly waiters: Set<() => void>
 }
 
-function within(work: Promise<unknown>, { clock, ms, signal, waiters }: Limits): Promise<void> {
+function waitUpTo(work: Promise<unknown>, { clock, ms, signal, waiters }: Limits): Promise<void> {
   return new Promise(resolve => {
     const end = () => {
       cancel()

@@ -8,12 +8,11 @@ import type { UpstreamLogin } from '../../../core/upstreams/index.ts'
 import { type ProcessManager, programPlaces, workingFolder } from '../../programs/index.ts'
 import type { UpstreamAuth } from '../oauth/upstream-auth.ts'
 import type { OpenChannel } from '../peer/channel.ts'
-import { boundedChannel } from '../transport/bounded-channel.ts'
+import { boundedChannel, maskedChannel } from '../transport/channel-filters.ts'
 import type { ChildLog } from '../transport/child-log.ts'
-import { keySettings } from '../transport/http-auth.ts'
 import { openHttpChannel } from '../transport/http-channel.ts'
 import { createSessionRenewalLimit, type SessionRenewalLimit } from '../transport/http-rejections.ts'
-import { maskedChannel } from '../transport/masked-channel.ts'
+import { keySettings } from '../transport/http-sender.ts'
 import { openStdioChannel } from '../transport/stdio-channel.ts'
 import { wrongEntry } from '../upstream-entry.ts'
 
@@ -29,14 +28,14 @@ export interface TargetDeps {
   hasAgent(name: string): Promise<boolean>
 }
 
-/** The connection to a server, by its configuration. */
+/** Where a server is and how to connect to it, by its configuration. */
 export function targetOf(deps: TargetDeps): Target {
   const { config } = deps
   if (config.wrong !== undefined) return noTarget(deps.name, config.wrong)
   return 'command' in config ? stdioTarget(deps, config) : httpTarget(deps, config)
 }
 
-/** For a wrong entry: there is nothing to connect to. */
+/** For a wrong entry. */
 function noTarget(name: string, wrong: string): Target {
   const error = wrongEntry(name, wrong)
   return {
@@ -58,7 +57,7 @@ function stdioTarget({ projectDir, dataDir, clock, processes, log }: TargetDeps,
     open: agent => {
       const own = agent === undefined ? {} : config.agents[agent]?.env
       const program = { command, args, env: { ...env, ...own }, clock, processes, log }
-      // Checked every time: it may have been made, or replaced, since.
+      // The folder may have been made or replaced since the last start.
       const open: OpenChannel = async (events, signal) =>
         openStdioChannel({ ...program, cwd: await workingFolder({ cwd, projectDir, dataDir }) })(events, signal)
       return maskedChannel(boundedChannel(open, log), log)
@@ -77,19 +76,19 @@ function stdioTarget({ projectDir, dataDir, clock, processes, log }: TargetDeps,
   }
 }
 
-/** The possible paths in an argument: all of it, or the part after `--file=`. */
+/** The possible paths in an argument: the whole argument, or the part after `--file=`. */
 function placesIn(argument: string): string[] {
   const [, value] = /^[^=/\\]*=(.+)$/s.exec(argument) ?? []
   return value === undefined ? [argument] : [argument, value]
 }
 
-/** Folders of programs, and arguments: a script is among the first. */
+/** Limits the fingerprint: a script is among the first arguments. */
 const MOST_LOOKED_AT = 64
 
 async function fingerprintOf(paths: readonly string[]): Promise<string> {
   const looks = paths.map(path =>
     stat(path).then(
-      // Of a folder only its existence: changes in it have nothing to do with the server.
+      // Changes inside a folder have nothing to do with the server.
       found => (found.isFile() ? `${found.ino}:${found.size}:${found.mtimeMs}` : `${found.ino}`),
       () => '-',
     ),
@@ -115,7 +114,7 @@ function httpTarget(deps: TargetDeps, config: HttpUpstream): Target {
     },
     async agentsSignedIn() {
       const agents = await auth.agentsAt(name)
-      // The login of a removed agent stays until it is signed out, and is not used meanwhile.
+      // A removed agent's login stays until it is signed out, and is not used meanwhile.
       const areThere = await Promise.all(agents.map(hasAgent))
       return agents.filter((_, index) => areThere[index])
     },
@@ -124,7 +123,7 @@ function httpTarget(deps: TargetDeps, config: HttpUpstream): Target {
 
 function httpChannels({ name, clock, auth, log }: TargetDeps, config: HttpUpstream): Target['open'] {
   const { url, headers } = config
-  const tell = (text: string) => log.add('gateway', text)
+  const logLine = (text: string) => log.add('gateway', text)
   const renewalLimit = new Map<string | undefined, SessionRenewalLimit>()
   const trialsOf = (agent: string | undefined) => {
     const known = renewalLimit.get(agent) ?? createSessionRenewalLimit(clock)
@@ -142,9 +141,9 @@ function httpChannels({ name, clock, auth, log }: TargetDeps, config: HttpUpstre
         Object.hasOwn(own, header) ? `agents.${agent}.headers.${header}` : `headers.${header}`,
       renewalLimit: trialsOf(agent),
       clock,
-      log: tell,
+      log: logLine,
     }
-    // Each channel has the login that it was opened with, and the next may have another.
+    // Each channel keeps the login that it was opened with.
     const open: OpenChannel = (events, signal) =>
       openHttpChannel({ ...way, auth: auth.for(owner, config, login => hideLogin(login, log)) })(events, signal)
     return maskedChannel(boundedChannel(open, log), log)
@@ -178,14 +177,13 @@ function isOpen(host: string, port: number): Promise<string> {
   })
 }
 
-/** Where a server is, and how to connect to it. */
 export interface Target {
   readonly transport: 'stdio' | 'http'
   /** For people: the program and its arguments, or the address, without secrets. */
   readonly text: string
-  /** A connection with an agent's own credentials if it has some. */
+  /** Uses the agent's own credentials if it has some. */
   open(agent: string | undefined): OpenChannel
-  /** What can be seen of it from outside, cheaply: a changed value means that starting may work now. */
+  /** A cheap view of the server from outside: after a change starting may work. */
   fingerprint(): Promise<string>
   /** Whether there are shared credentials: a key in the entry, or a login. */
   hasForAll(): Promise<boolean>

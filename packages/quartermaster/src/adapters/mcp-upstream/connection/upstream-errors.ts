@@ -3,18 +3,17 @@ import { sentence } from '../../../core/kernel/index.ts'
 import { isRecord } from '../../mcp-wire/index.ts'
 import { busyMsOf, RPC, RpcError, SendFailure, UnreadableAnswer } from '../peer/channel.ts'
 
-/** Which upstream, and which of its things. */
 export interface Subject {
   readonly upstream: string
   /** `the tool "search"`. */
   readonly what: string
 }
 
-/** Whom a failure to connect concerns: the server, or only one connection to it, such as an agent's own. */
-export type Concerned = { readonly dependency: string } | { readonly upstream: string; readonly agent?: string }
+/** What a failure to connect concerns: the server, or only one connection, such as an agent's own. */
+export type ErrorScope = { readonly dependency: string } | { readonly upstream: string; readonly agent?: string }
 
-/** What a server's answer, or the lack of one, means to the caller. */
-export function toUpstreamError(error: unknown, subject: Subject, concerned?: Concerned): unknown {
+/** Translates a server's error, or the lack of an answer, for the caller. */
+export function toUpstreamError(error: unknown, subject: Subject, concerned?: ErrorScope): unknown {
   if (error instanceof UnreadableAnswer) return unreadable(error, subject)
   if (error instanceof RpcError) return refused(error, subject)
   if (error instanceof SendFailure)
@@ -22,9 +21,9 @@ export function toUpstreamError(error: unknown, subject: Subject, concerned?: Co
   return isAppError(error) ? error : new AppError('UPSTREAM_ERROR', `${start(subject)} failed: ${messageOf(error)}`)
 }
 
-/** A request that may have been carried out, and must not be sent again. */
+/** The request may have been carried out, and must not be sent again. */
 export function outcomeUnknown(error: SendFailure, { upstream, what }: Subject): AppError {
-  // An HTTP answer arrived, but is no answer.
+  // HTTP answered, MCP did not.
   const happened =
     error.status === undefined
       ? `The connection to "${upstream}" broke while ${what} was at work`
@@ -33,18 +32,18 @@ export function outcomeUnknown(error: SendFailure, { upstream, what }: Subject):
   return new AppError('OUTCOME_UNKNOWN', message, { cause: error, details: { upstream } })
 }
 
-/** The same for an answered request: a repeat would not tell more. */
+/** Like `outcomeUnknown` for a request with an unreadable answer: a repeat would bring the same. */
 export function unreadOutcome(error: UnreadableAnswer, subject: Subject): AppError {
   return unknownAfter(unreadable(error, subject))
 }
 
-/** A request during which the connection broke again and again, and during no other. */
+/** A poison request: the connection broke during it again and again, and during no other. */
 export function breaksConnection(error: SendFailure, subject: Subject, times: number): AppError {
   const message = `${start(subject)} is not sent again, because the connection broke ${times} times at work on it: ${sentence(error.message)}`
   return new AppError('UPSTREAM_ERROR', message, { cause: error, details: { upstream: subject.upstream } })
 }
 
-/** The same where it may have been done. */
+/** Like `cause`, for a request that may have been carried out. */
 export function unknownAfter(cause: AppError): AppError {
   const message = `${cause.message} It may have done its work. Look before you call it again.`
   return new AppError('OUTCOME_UNKNOWN', message, { cause, details: { ...cause.details, because: cause.code } })
@@ -55,12 +54,12 @@ function unreadable(error: UnreadableAnswer, subject: Subject): AppError {
   return new AppError('OUTPUT_INVALID', message, { cause: error, details: { upstream: subject.upstream } })
 }
 
-/** A server that refuses it but answers other requests, or refuses it in a new session too, refuses the request. */
+/** The server refuses this request but answers others, or refuses it in a new session too. */
 function isTurnedDown({ wasSent }: SendFailure): boolean {
   return wasSent === 'refused' || wasSent === 'turnedAway'
 }
 
-/** An HTTP refusal without an answer of the protocol. */
+/** An HTTP refusal without a JSON-RPC answer. */
 function turnedDown(error: SendFailure, subject: Subject): AppError {
   const { upstream } = subject
   const status = error.status === undefined ? {} : { status: error.status }
@@ -68,7 +67,7 @@ function turnedDown(error: SendFailure, subject: Subject): AppError {
   return new AppError('UPSTREAM_ERROR', message, { cause: error, details: { upstream, ...status } })
 }
 
-function unreachable(error: SendFailure, { upstream, what }: Subject, concerned?: Concerned): AppError {
+function unreachable(error: SendFailure, { upstream, what }: Subject, concerned?: ErrorScope): AppError {
   const { retryAfterMs } = error
   const later = retryAfterMs === undefined ? {} : { retryAfterMs }
   const busyMs = busyMsOf(error)
@@ -82,13 +81,13 @@ export function whenToTryAgain(busyMs: number): string {
   return `Try again in ${Math.max(1, Math.ceil(busyMs / 1000))} s.`
 }
 
-/** A request begun while the agent still had the server. */
+/** For a request begun before the agent lost the server. */
 export function notThereFor(agent: string, upstream: string): AppError {
   const message = `"${agent}" no longer has "${upstream}": access was removed meanwhile. A person can grant it again.`
   return new AppError('DEPENDENCY_UNAVAILABLE', message, { details: { upstream, agent } })
 }
 
-/** The server's own words and code; what it says about capabilities is about our connection. */
+/** The server's own words and code. What it says about capabilities is about our connection. */
 function refused({ code, message, data }: RpcError, subject: Subject): AppError {
   const { requiredCapabilities } = isRecord(data) ? data : {}
   if (code === RPC.missingCapability)

@@ -1,23 +1,22 @@
 import { type KeptLogin, type LoginOwner, wantedWith } from '../../../core/upstreams/index.ts'
-import { type Challenge, type HttpAuth, LoginOver } from '../transport/http-auth.ts'
+import { type Challenge, type HttpAuth, LoginOver } from '../transport/http-sender.ts'
 
-/** The login sent to the server, and its owner. */
 export interface InUse {
   readonly owner: LoginOwner
   readonly login: KeptLogin | undefined
 }
 
-/** The logins at the upstream of the channel. */
 export interface ChannelLogins {
   /** The login for a new channel. */
   inUse(): InUse | Promise<InUse>
   kept(owner: LoginOwner): Promise<KeptLogin | undefined> | KeptLogin | undefined
   /**
-   * Renewed shortly before it expires, and otherwise unchanged. `undefined`: it has ended, and only a person can help.
+   * Renewed shortly before it expires, and otherwise unchanged. `undefined`: it has ended, and only a person can
+   * help.
    */
   inTime(owner: LoginOwner, login: KeptLogin): Promise<KeptLogin | undefined> | KeptLogin
   renew(owner: LoginOwner, login: KeptLogin): Promise<KeptLogin | undefined>
-  /** Records scopes that it turned out to lack. */
+  /** Records scopes that the login lacks. */
   lacks(owner: LoginOwner, scope: string): Promise<void>
   signOuts(owner: LoginOwner): number
 }
@@ -26,14 +25,13 @@ interface ChannelLoginDeps {
   readonly owner: LoginOwner
   readonly logins: ChannelLogins
   readonly demands: Demands
-  /** Called with each login before it is used. */
   onLogin(login: KeptLogin): void
 }
 
 /**
  * The login of one channel, from its opening to its end. Servers bind sessions to the login that began them, and what
  * one person has begun, and answers, must not go out in the name of another. A replaced login is used as long as the
- * server takes it, but not renewed: its refresh token is void. A login that was signed out is not used at all.
+ * server accepts it, but not renewed: its refresh token is void. A signed-out login is not used at all.
  */
 export function createChannelLogin({ owner, logins, demands, onLogin }: ChannelLoginDeps): HttpAuth {
   let held: Held | undefined
@@ -43,21 +41,20 @@ export function createChannelLogin({ owner, logins, demands, onLogin }: ChannelL
     return held
   }
 
-  /** It was renewed, here or by another process. */
-  function keep(holding: HeldLogin, login: KeptLogin): string {
+  function adopt(holding: HeldLogin, login: KeptLogin): string {
     onLogin(login)
     holding.login = login
     return login.accessToken
   }
 
-  function standing({ owner, login, signOuts }: HeldLogin): LoginNow | Promise<LoginNow> {
+  function storedLogin({ owner, login, signOuts }: HeldLogin): LoginNow | Promise<LoginNow> {
     return after(logins.kept(owner), kept => {
       if (!kept || logins.signOuts(owner) !== signOuts) return 'forgotten'
       return kept.id === login.id ? kept : 'replaced'
     })
   }
 
-  /** For the first request: nothing is bound yet. */
+  /** For the first request, before the channel is bound to a login. */
   function firstToken(used: InUse): string | undefined | Promise<string | undefined> {
     const { owner, login: before } = used
     if (!before) return hold(used).login?.accessToken
@@ -70,8 +67,8 @@ export function createChannelLogin({ owner, logins, demands, onLogin }: ChannelL
   }
 
   /**
-   * A token that cannot be renewed is sent all the same, and the server may refuse it. Without it the request would go
-   * out under another identity: anonymous, or with the shared key.
+   * A token that cannot be renewed is sent all the same, and the server may refuse it. Without it the request would
+   * be anonymous, or use the shared key.
    */
   function unrenewedToken(before: KeptLogin): string | undefined | Promise<string | undefined> {
     return after(logins.inUse(), used =>
@@ -80,42 +77,40 @@ export function createChannelLogin({ owner, logins, demands, onLogin }: ChannelL
   }
 
   function nextToken(holding: HeldLogin): string | Promise<string> {
-    return after(standing(holding), now => {
+    return after(storedLogin(holding), now => {
       if (typeof now === 'string') return lastToken(holding, now)
-      const token = keep(holding, now)
+      const token = adopt(holding, now)
       const inTime = logins.inTime(holding.owner, now)
       return inTime instanceof Promise ? inTime.then(renewed => renewedToken(holding, renewed)) : token
     })
   }
 
   function renewedToken(holding: HeldLogin, renewed: KeptLogin | undefined): string | Promise<string> {
-    if (renewed?.id === holding.login.id) return keep(holding, renewed)
-    return after(standing(holding), now => lastToken(holding, now))
+    if (renewed?.id === holding.login.id) return adopt(holding, renewed)
+    return after(storedLogin(holding), now => lastToken(holding, now))
   }
 
-  /** The server decides whether a token that cannot be renewed is still valid. */
   function lastToken({ owner, login }: HeldLogin, now: LoginNow): string | Promise<string> {
     return now === 'forgotten' ? Promise.reject(forgotten(owner)) : login.accessToken
   }
 
   async function renew(holding: HeldLogin, refused: string | undefined, challenge: Challenge) {
     const { owner } = holding
-    const now = await standing(holding)
+    const now = await storedLogin(holding)
     if (now === 'forgotten') throw forgotten(owner)
     if (now === 'replaced') throw replaced(owner)
-    note('turnedAway', challenge)
-    // Another request or process renewed it meanwhile.
-    if (keep(holding, now) !== refused) return 'renewed'
+    note('onDenied', challenge)
+    if (adopt(holding, now) !== refused) return 'renewed'
     const renewed = await logins.renew(owner, now)
     if (!renewed) return 'signIn'
     if (renewed.id !== now.id) throw replaced(owner)
-    keep(holding, renewed)
+    adopt(holding, renewed)
     return 'renewed'
   }
 
   const shown = () => held?.owner ?? owner
 
-  function note(what: 'turnedAway' | 'lacking', challenge: Challenge): void {
+  function note(what: 'onDenied' | 'onScopesLacking', challenge: Challenge): void {
     for (const one of new Set([owner, shown()])) demands[what](one, challenge)
   }
 
@@ -127,13 +122,13 @@ export function createChannelLogin({ owner, logins, demands, onLogin }: ChannelL
     async renew(refused, challenge) {
       const holding = held ?? hold(await logins.inUse())
       if (hasLogin(holding)) return renew(holding, refused, challenge)
-      note('turnedAway', challenge)
+      note('onDenied', challenge)
       return 'signIn'
     },
     async lacking(challenge) {
-      // Scopes lacking from a login that is gone say nothing about the one in its place.
-      if (held && hasLogin(held) && typeof (await standing(held)) === 'string') return
-      note('lacking', challenge)
+      // Scopes lacking from a replaced login say nothing about its successor.
+      if (held && hasLogin(held) && typeof (await storedLogin(held)) === 'string') return
+      note('onScopesLacking', challenge)
       const { scope } = challenge
       if (scope !== undefined) await logins.lacks(shown(), scope)
     },
@@ -153,7 +148,6 @@ function hasLogin(held: Held): held is HeldLogin {
   return held.login !== undefined
 }
 
-/** The stored login, if it is still this one. */
 type LoginNow = KeptLogin | 'replaced' | 'forgotten'
 
 function forgotten({ upstream }: LoginOwner): LoginOver {
@@ -164,21 +158,19 @@ function replaced({ upstream }: LoginOwner): LoginOver {
   return new LoginOver(`A newer login at "${upstream}" has replaced this one, which is no longer valid.`)
 }
 
-/** What servers said they require, as far as this process knows. */
+/** What servers require, as far as this process knows. */
 interface Demands {
-  /** It refused access. What it says about that replaces what it said before. */
-  turnedAway(owner: LoginOwner, challenge: Challenge): void
-  /** It requires more scopes. Later answers do not take that back. */
-  lacking(owner: LoginOwner, challenge: Challenge): void
+  /** The server refused access. Replaces what it said before. */
+  onDenied(owner: LoginOwner, challenge: Challenge): void
+  /** The server requires more scopes. Later answers do not take that back. */
+  onScopesLacking(owner: LoginOwner, challenge: Challenge): void
   of(owner: LoginOwner): Demand
   forget(owner: LoginOwner): void
-  /** Including those of its agents. */
   forgetAll(upstream: string): void
 }
 
 interface Demand {
   readonly challenge?: Challenge | undefined
-  /** The scopes that were lacking. */
   readonly lacked?: string | undefined
 }
 
@@ -186,8 +178,8 @@ export function createDemands(): Demands {
   const known = new Map<string, Demand>()
   const of = (owner: LoginOwner) => known.get(keyOf(owner)) ?? {}
   return {
-    turnedAway: (owner, challenge) => void known.set(keyOf(owner), { ...of(owner), challenge }),
-    lacking(owner, { scope, resourceMetadata }) {
+    onDenied: (owner, challenge) => void known.set(keyOf(owner), { ...of(owner), challenge }),
+    onScopesLacking(owner, { scope, resourceMetadata }) {
       const { challenge, lacked } = of(owner)
       const told = resourceMetadata === undefined ? challenge : { ...challenge, resourceMetadata }
       known.set(keyOf(owner), { challenge: told, lacked: wantedWith(lacked, scope) })
@@ -200,12 +192,11 @@ export function createDemands(): Demands {
   }
 }
 
-/** Names contain no colon, so no two owners share a key. */
 export function keyOf({ upstream, agent }: LoginOwner): string {
   return `${upstream}:${agent ?? ''}`
 }
 
-/** Synchronously where the value is known, as for nearly every request. */
+/** Like `then`, but synchronous where the value is known, as for nearly every request. */
 export function after<T, U>(value: T | Promise<T>, then: (value: T) => U | Promise<U>): U | Promise<U> {
   return value instanceof Promise ? value.then(then) : then(value)
 }

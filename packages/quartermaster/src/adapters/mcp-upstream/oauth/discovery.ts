@@ -1,7 +1,7 @@
 import type { Clock } from '../../../core/kernel/index.ts'
 import { createHttpClient, headerOf } from '../../http-client/index.ts'
 import type { GuardedFetch } from '../transport/guarded-fetch.ts'
-import { type Challenge, parseChallenge } from '../transport/http-auth.ts'
+import { type Challenge, parseChallenge } from '../transport/http-sender.ts'
 import {
   type AuthorizationServer,
   type ClientInformation,
@@ -30,20 +30,20 @@ export async function discoverAuthorizationServer({
   const found = await sdk
     .discoverOAuthServerInfo(url, {
       fetchFn: heard,
-      // Checked below, where a trailing slash makes no other issuer.
+      // Checked below, ignoring a trailing slash.
       skipIssuerMetadataValidation: true,
       ...(resourceMetadata !== undefined && URL.canParse(resourceMetadata)
         ? { resourceMetadataUrl: new URL(resourceMetadata) }
         : {}),
     })
     .catch(rethrowInWords)
-  // Its metadata exists and was not accepted. Guessing would ask it something else.
+  // The metadata exists and was not accepted. The usual addresses would belong to another issuer.
   const host = found.authorizationServerMetadata ? undefined : elsewhere()
   if (host !== undefined)
     throw new TypeError(`the metadata of its issuer sends us on to ${host}, which is not followed.`)
   checkIssuer(String(found.authorizationServerUrl), found.authorizationServerMetadata?.issuer)
   const resource = found.resourceMetadata?.resource
-  // A server that names another resource would get us a token for that one.
+  // A server that names another resource would obtain a token for that one.
   if (resource !== undefined && !isAbout(sdk, url, resource)) {
     throw new TypeError('it says that its tokens are for another server.')
   }
@@ -81,7 +81,7 @@ function withoutSlash(url: string): string {
   return url.replace(/\/$/, '')
 }
 
-/** A name and password in it are for the server alone; the result is shown and stored as the name of an issuer. */
+/** Name and password are for the server alone; the result is shown and stored as the name of an issuer. */
 function withoutName(given: string): string {
   const url = new URL(given)
   url.username = ''
@@ -89,7 +89,6 @@ function withoutName(given: string): string {
   return url.href
 }
 
-/** Records to which other origin an issuer redirects requests for its metadata. */
 function redirectsOf(fetch: GuardedFetch): { heard: GuardedFetch; elsewhere(): string | undefined } {
   let host: string | undefined
   return {
@@ -120,8 +119,8 @@ function isAbout(sdk: OAuthSdk, url: string, resource: string): boolean {
 }
 
 /**
- * Throws when an issuer cannot sign people in with PKCE, or does not say that it can, before anything is sent to it. An
- * issuer without metadata is one of 2025-03-26; its usual addresses are used with PKCE all the same.
+ * Throws when an issuer does not announce that it supports PKCE, before anything is sent to it. An issuer without
+ * metadata is one of 2025-03-26; its usual addresses are used with PKCE all the same.
  */
 export function refuseUnfit({ metadata }: AuthorizationServer): void {
   if (!metadata) return
@@ -137,7 +136,7 @@ const UNFIT = 'Signing in requires it: ask the operator of the issuer to allow i
 /** A slower server is signed in to without its challenge. */
 const ANSWER_MS = 10_000
 
-/** What a server answers without credentials. Nothing when it has no challenge. */
+/** The challenge of a server to a request without credentials, if any. */
 export async function askForChallenge(url: string, { clock }: { clock: Clock }): Promise<Challenge> {
   const client = createHttpClient({ clock, useProxy: true })
   try {
@@ -192,7 +191,7 @@ export async function clientFor({
   return metadata ? registered : registered.catch(refuseRegistration)
 }
 
-/** For a server without metadata, registering is a guess. */
+/** Without metadata, registering is a guess. */
 function refuseRegistration(cause: unknown): never {
   if (!(cause instanceof Error && cause.name === 'RegistrationRejectedError')) throw cause
   const what = 'it names no issuer, and may not require a login at all.'
@@ -200,7 +199,7 @@ function refuseRegistration(cause: unknown): never {
 }
 
 function clientMetadata(redirectUrl: string, methods: readonly string[] | undefined) {
-  // A program on a person's machine cannot keep a secret (RFC 8252 §8.5); some servers insist on one all the same.
+  // A program on a person's machine cannot keep a secret (RFC 8252 §8.5); some servers insist on one.
   const isPublic = methods === undefined || methods.includes('none')
   return {
     client_name: 'Quartermaster',

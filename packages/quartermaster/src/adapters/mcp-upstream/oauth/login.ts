@@ -6,7 +6,7 @@ import type { Clock, Ids } from '../../../core/kernel/index.ts'
 import type { UpstreamLogin } from '../../../core/upstreams/index.ts'
 import { namedHosts, type Resolve, refuseUnsafe } from '../../http-client/index.ts'
 import { createGuardedFetch, type GuardedFetch, refuseAddress } from '../transport/guarded-fetch.ts'
-import type { Challenge } from '../transport/http-auth.ts'
+import type { Challenge } from '../transport/http-sender.ts'
 import { clientFor, discoverAuthorizationServer, refuseUnfit, scopeFor } from './discovery.ts'
 import {
   type AuthorizationServer,
@@ -22,7 +22,6 @@ interface LoginDeps {
   readonly upstream: HttpUpstream
   readonly clock: Clock
   readonly ids: Ids
-  /** What the server said when it refused us. */
   readonly challenge: Challenge
   readonly lacked?: string | undefined
   readonly held?: string | undefined
@@ -30,20 +29,19 @@ interface LoginDeps {
   save(login: UpstreamLogin): Promise<void>
 }
 
-/** A person's attempt to sign in. It ends once, after ten minutes at the latest. */
+/** A person's attempt to sign in, which ends after ten minutes at the latest. */
 export interface LoginAttempt {
   readonly url: string
   /** Whether its result has arrived, or is no longer needed. */
   isTaken(): boolean
-  /** Takes the redirect address typed in by hand. Rejects if it does not belong to this attempt. */
+  /** Takes the redirect address pasted by hand. Rejects if it does not belong to this attempt. */
   take(redirectUrl: string): Promise<UpstreamLogin>
   readonly ended: Promise<UpstreamLogin>
   cancel(): void
-  /** Another attempt replaces it, for a reason. */
   displace(reason: string): void
 }
 
-/** Long enough to find a password, short enough that no one else finds the window. */
+/** Long enough to find a password, and no longer. */
 const ATTEMPT_MS = 10 * 60_000
 
 /** Finds where a person signs in, and waits for the redirect. Throws `LOGIN_FAILED`. */
@@ -59,7 +57,7 @@ export async function beginLogin(deps: LoginDeps): Promise<LoginAttempt> {
     const road = await prepare(deps, { redirectUrl: callback.redirectUrl, state })
     takeParams = waiting.once(state, async params => {
       const login = await exchange(deps, road, params)
-      waiting.keeping()
+      waiting.onStoring()
       await deps.save(login)
       return login
     })
@@ -81,7 +79,7 @@ export async function beginLogin(deps: LoginDeps): Promise<LoginAttempt> {
   }
 }
 
-interface Road {
+interface AuthorizationFlow {
   readonly sdk: OAuthSdk
   readonly fetch: GuardedFetch
   readonly server: AuthorizationServer
@@ -95,7 +93,7 @@ interface Road {
 async function prepare(
   { upstream, clock, challenge, lacked, held, resolve }: LoginDeps,
   { redirectUrl, state }: { redirectUrl: string; state: string },
-): Promise<Road> {
+): Promise<AuthorizationFlow> {
   const sdk = await loadOAuth()
   const home = new URL(upstream.url)
   const oauth = upstream.oauth ?? {}
@@ -105,7 +103,7 @@ async function prepare(
   const server = await discoverAuthorizationServer({ sdk, fetch, url: upstream.url, challenge })
   refuseUnfit(server)
   const { token_endpoint: tokens } = server.metadata ?? {}
-  // Before the person signs in: the code could not be exchanged.
+  // Before the person signs in: the code could not be exchanged later.
   if (tokens !== undefined) refuseAddress(new URL(tokens), { home, isNamed })
   const wanted = sdk.computeScopeUnion(challenge.scope, lacked)
   const scope = scopeFor(sdk, { wanted, held, oauth, server })
@@ -118,16 +116,16 @@ async function prepare(
     redirectUrl,
     state,
   })
-  // A browser opens it, and other programs open what does not begin with http.
+  // A browser opens the address; other programs would open what does not begin with http.
   refuseUnsafe(started.authorizationUrl, { home, isNamed })
   return { sdk, fetch, server, client, redirectUrl, scope, ...started }
 }
 
-async function exchange(deps: LoginDeps, road: Road, params: URLSearchParams): Promise<UpstreamLogin> {
+async function exchange(deps: LoginDeps, road: AuthorizationFlow, params: URLSearchParams): Promise<UpstreamLogin> {
   const { sdk, server, client, codeVerifier, redirectUrl, fetch } = road
   const { metadata } = server
   const iss = params.get('iss') ?? undefined
-  // Before all else: in a mix-up everything else in the answer is an attacker's (RFC 9207 §2.4).
+  // Before all else: in a mix-up the rest of the answer is an attacker's (RFC 9207 §2.4).
   sdk.validateAuthorizationResponseIssuer({
     iss,
     expectedIssuer: metadata?.issuer,
@@ -159,8 +157,7 @@ interface Waiting {
   /** Ends the attempt. Too late once its result is being stored. */
   fail(error: AppError): void
   /** The result is about to be stored. Throws if the attempt has ended: a newer login may exist. */
-  keeping(): void
-  /** Runs once, for the first request with the right state. */
+  onStoring(): void
   once(
     state: string,
     run: (params: URLSearchParams) => Promise<UpstreamLogin>,
@@ -184,9 +181,9 @@ function createWaiting(name: string): Waiting {
   return {
     ended,
     isUsed: () => isUsed,
-    // What is stored stays stored: reporting a cancellation would be wrong.
+    // A login that is being stored cannot be cancelled any more.
     fail: error => (stage === 'keeping' ? undefined : end(error)),
-    keeping() {
+    onStoring() {
       if (stage === 'over') throw over()
       stage = 'keeping'
     },
@@ -232,17 +229,16 @@ interface Callback {
   close(): void
 }
 
-/** Tells the person at the browser what happened. */
 export interface CallbackPage {
   readonly ok: boolean
   readonly text: string
 }
 
 const CALLBACK_PATH = '/callback'
-/** The redirected browser sends one short request. */
+/** The browser sends one short request. */
 const REQUEST_MS = 10_000
 
-/** Listens only on this machine, on an unpredictable port. */
+/** Listens on this machine only, on an unpredictable port. */
 export async function openCallback(take: (params: URLSearchParams) => Promise<CallbackPage>): Promise<Callback> {
   const server = createServer({ requestTimeout: REQUEST_MS, headersTimeout: REQUEST_MS, maxHeaderSize: 16 * 1024 })
   server.maxConnections = 16
@@ -262,16 +258,16 @@ async function serve(
   response: ServerResponse,
   { host, take }: { host: string; take: (params: URLSearchParams) => Promise<CallbackPage> },
 ): Promise<void> {
-  // Any program on this machine may send anything, so the raw text is compared: not every path is part of an address.
+  // Compares the raw text: any program on this machine may send a path that is no part of an address.
   const [, path, query] = /^([^?]*)\??(.*)$/.exec(url) ?? []
-  // A page elsewhere could reach us under a host name of its own.
+  // Another site could reach us under a host name of its own (DNS rebinding).
   const isOurs = method === 'GET' && headers.host === host && path === CALLBACK_PATH
   if (!isOurs) return answer(response, 404, { ok: false, text: 'There is nothing here.' })
   const page = await take(new URLSearchParams(query)).catch(() => WENT_WRONG)
   answer(response, page.ok ? 200 : 400, page)
 }
 
-/** The caller that waits for the person gets the details. */
+/** The terminal shows the details. */
 const WENT_WRONG: CallbackPage = { ok: false, text: 'Something went wrong. Look at the terminal.' }
 
 function answer(response: ServerResponse, status: number, { ok, text }: CallbackPage): void {
@@ -295,6 +291,6 @@ function escaped(text: string): string {
 
 function closeServer(server: Server): void {
   server.close()
-  // Open answers are finished; idle connections are closed.
+  // Open answers finish; idle connections are closed.
   server.closeIdleConnections()
 }

@@ -11,22 +11,20 @@ import { notRenewed, refreshLogin } from './tokens.ts'
 
 /** Renews logins with their issuers. */
 interface Renewals {
-  /** Unchanged and at once unless it expires soon. `undefined`: it has ended, and only a person can help. */
+  /** Unchanged and synchronous unless the login expires soon. `undefined`: it has ended, and only a person can help. */
   inTime(one: Renewable): Promise<KeptLogin | undefined> | KeptLogin
-  /** `undefined`: only a person can help. Rejects when the issuer could not be asked. */
+  /** `undefined`: only a person can help. Rejects when the issuer could not be reached. */
   renew(one: Renewable): Promise<KeptLogin | undefined>
   /**
-   * Whether the issuer of a login at an upstream could not be reached the last time. Asking retries it in the
+   * Whether the issuer of a login at an upstream could not be reached the last time. Asking retries in the
    * background.
    */
   isIssuerAway(upstream: string): boolean
-  /** Forgets what is known about an owner's login. */
   forget(owner: LoginOwner): void
-  /** Including those of its agents. */
   forgetAll(upstream: string): void
 }
 
-/** A login, its owner, and the entry that it is for. */
+/** A login, its owner, and its entry. */
 interface Renewable {
   readonly owner: LoginOwner
   readonly upstream: HttpUpstream
@@ -40,13 +38,12 @@ interface RenewalsDeps {
   readonly resolve: Resolve | undefined
 }
 
-/** A token that expires while the request is on its way would be refused. */
+/** A token that expires during the request would be refused. */
 const EARLY_MS = 30_000
-/** An unreachable issuer is asked again after this long, not with every request or check. */
+/** Pause before an unreachable issuer is asked again. */
 const AGAIN_MS = 5_000
-/** A request with a token that is still valid waits for the next one no longer than this. */
+/** A request with a valid token waits no longer than this for the next one. */
 const PATIENCE_MS = 1_000
-/** Another process that renews it has the answer by then. */
 const OTHERS_MS = 20_000
 
 export function createRenewals({ credentials, leases, clock, resolve }: RenewalsDeps): Renewals {
@@ -54,15 +51,15 @@ export function createRenewals({ credentials, leases, clock, resolve }: Renewals
   const renewing = new Map<string, Promise<KeptLogin | undefined>>()
   const notBefore = new Map<string, number>()
   /** Logins whose issuers could not be reached, and when that was last tried. */
-  const away = new Map<string, Tried & { readonly at: number }>()
+  const unreachable = new Map<string, Tried & { readonly at: number }>()
   /** Logins whose issuers refused permanently. */
   const refused = new Map<string, Tried>()
-  /** Renewed logins that could not be stored yet. The issuer no longer accepts the old ones. */
-  const unkept = new Map<string, { readonly mark: string; readonly next: UpstreamLogin }>()
+  /** Renewed logins that could not be stored yet. The issuer accepts the old ones no more. */
+  const unsaved = new Map<string, { readonly mark: string; readonly next: UpstreamLogin }>()
 
-  const allNotes = [away, refused, notBefore, unkept]
+  const allRecords = [unreachable, refused, notBefore, unsaved]
 
-  /** Once for all waiting requests: a refresh token used twice is taken for a stolen one. */
+  /** Once for all waiting requests: a refresh token used twice counts as stolen. */
   function renew(one: Renewable): Promise<KeptLogin | undefined> {
     const key = keyOf(one.owner)
     const begun = renewing.get(key) ?? noted(one, renewAlone(one)).finally(() => renewing.delete(key))
@@ -74,17 +71,17 @@ export function createRenewals({ credentials, leases, clock, resolve }: Renewals
     const key = keyOf(one.owner)
     return answer.then(
       renewed => {
-        away.delete(key)
+        unreachable.delete(key)
         return renewed
       },
       error => {
-        away.set(key, { ...triedOf(one), at: clock.now() })
+        unreachable.set(key, { ...triedOf(one), at: clock.now() })
         throw error
       },
     )
   }
 
-  /** Once for all processes on the store, too: the second finds what the first has got. */
+  /** Once for all processes on the store: the second finds the result of the first. */
   async function renewAlone({ owner, upstream, login }: Renewable) {
     const late = () => notRenewed(login, 'another process has been at it for too long.')
     return withLease(leases.of(`login ${keyOf(owner)}`), { clock, withinMs: OTHERS_MS, late }, async () => {
@@ -100,23 +97,23 @@ export function createRenewals({ credentials, leases, clock, resolve }: Renewals
     const next = await nextOf(one)
     if (!next) refused.set(keyOf(owner), triedOf(one))
     const isKept = next !== undefined && (await credentials.replace(owner, { before: login, after: next }))
-    unkept.delete(keyOf(owner))
+    unsaved.delete(keyOf(owner))
     if (next && isKept) return { ...next, id: login.id }
     const now = await rereadOf(owner, upstream)
-    // It was signed out meanwhile, or a person signed in again: that stays.
+    // A sign-out or a new login meanwhile stays.
     return now?.refreshToken === login.refreshToken ? undefined : now
   }
 
-  /** After a failed write only the write is retried: the issuer's answer may be the only one. */
+  /** After a failed write only the write is retried: the issuer may not answer twice. */
   async function nextOf({ owner, upstream, login }: Renewable): Promise<UpstreamLogin | undefined> {
     const key = keyOf(owner)
     const mark = markOf(login)
-    const before = unkept.get(key)
+    const before = unsaved.get(key)
     if (before?.mark === mark) return before.next
     const home = new URL(upstream.url)
     const fetch = createGuardedFetch({ home, hosts: upstream.oauth?.hosts, clock, resolve })
     const next = await refreshLogin(login, { upstream, fetch, clock })
-    if (next) unkept.set(key, { mark, next })
+    if (next) unsaved.set(key, { mark, next })
     return next
   }
 
@@ -126,14 +123,14 @@ export function createRenewals({ credentials, leases, clock, resolve }: Renewals
     return before?.upstream === upstream && before.mark === markOf(login)
   }
 
-  /** Retries the login that failed, and none in its place. */
+  /** Retries the login that failed, and not its successor. */
   async function renewAgain({ owner, upstream, mark }: Tried): Promise<void> {
     const now = await rereadOf(owner, upstream)
     if (now && markOf(now) === mark) await renew({ owner, upstream, login: now })
-    else if (away.get(keyOf(owner))?.mark === mark) away.delete(keyOf(owner))
+    else if (unreachable.get(keyOf(owner))?.mark === mark) unreachable.delete(keyOf(owner))
   }
 
-  /** A token that is still valid is used, whatever the issuer says and however long it takes. */
+  /** A valid token is used, whatever the issuer says and however long it takes. */
   async function renewInTime(one: Renewable) {
     const { owner, upstream, login } = one
     const renewing = renew(one)
@@ -143,7 +140,6 @@ export function createRenewals({ credentials, leases, clock, resolve }: Renewals
     if (renewed) return renewed
     if (isOver(login)) return renewing
     notBefore.set(keyOf(owner), clock.now() + AGAIN_MS)
-    // It may have been signed out meanwhile.
     return loginOf(owner, upstream)
   }
 
@@ -155,7 +151,7 @@ export function createRenewals({ credentials, leases, clock, resolve }: Renewals
     return expiresAt !== undefined && expiresAt <= clock.now()
   }
 
-  /** A token valid for less than a minute is used for half of its time, and not renewed with every request. */
+  /** A token valid for less than a minute is used for half of its time, or every request would renew it. */
   function isNearEnd({ issuedAt = 0, expiresAt, refreshToken }: UpstreamLogin): boolean {
     if (expiresAt === undefined || refreshToken === undefined) return false
     return expiresAt - Math.min(EARLY_MS, (expiresAt - issuedAt) / 2) <= clock.now()
@@ -165,26 +161,25 @@ export function createRenewals({ credentials, leases, clock, resolve }: Renewals
     inTime: one => (isDue(one) ? renewInTime(one) : one.login),
     renew,
     isIssuerAway(upstream) {
-      const those = [...away].filter(([, { owner }]) => owner.upstream === upstream)
+      const those = [...unreachable].filter(([, { owner }]) => owner.upstream === upstream)
       for (const [key, one] of those) {
         if (one.at + AGAIN_MS > clock.now()) continue
-        away.set(key, { ...one, at: clock.now() })
-        // The result is recorded; no one waits for it here.
+        unreachable.set(key, { ...one, at: clock.now() })
         renewAgain(one).catch(() => {})
       }
       return those.length > 0
     },
     forget(owner) {
-      for (const notes of allNotes) notes.delete(keyOf(owner))
+      for (const notes of allRecords) notes.delete(keyOf(owner))
     },
     forgetAll(upstream) {
       const isAt = (key: string) => key.startsWith(keyOf({ upstream }))
-      for (const notes of allNotes) for (const key of notes.keys()) if (isAt(key)) notes.delete(key)
+      for (const notes of allRecords) for (const key of notes.keys()) if (isAt(key)) notes.delete(key)
     },
   }
 }
 
-/** What is recorded of a login that could not be renewed: enough to recognise it, and nothing secret. */
+/** Identifies a login that could not be renewed, without secrets. */
 interface Tried {
   readonly owner: LoginOwner
   readonly upstream: HttpUpstream
@@ -195,17 +190,15 @@ function triedOf({ owner, upstream, login }: Renewable): Tried {
   return { owner, upstream, mark: markOf(login) }
 }
 
-/** Changes with every renewal. */
 function markOf({ id, accessToken, refreshToken }: KeptLogin): string {
   return createHash('sha256')
     .update(JSON.stringify([id, accessToken, refreshToken]))
     .digest('base64')
 }
 
-/** Only logins for the present address of an entry: it may have pointed to another server. */
+/** Only logins for the present address of an entry, which may have pointed to another server. */
 interface LoginsByAddress {
   loginOf(owner: LoginOwner, upstream: HttpUpstream): ReturnType<UpstreamCredentialStore['load']>
-  /** Read from the store, past any cache. */
   rereadOf(owner: LoginOwner, upstream: HttpUpstream): Promise<KeptLogin | undefined>
 }
 

@@ -9,7 +9,7 @@ import type { UpstreamLogin } from '../../../core/upstreams/index.ts'
 import { AddressRefused, HttpFailure } from '../../http-client/index.ts'
 import { isRecord } from '../../mcp-wire/index.ts'
 import type { GuardedFetch } from '../transport/guarded-fetch.ts'
-import { NotRenewed } from '../transport/http-auth.ts'
+import { NotRenewed } from '../transport/http-sender.ts'
 
 export function toLogin(parts: {
   readonly url: string
@@ -21,7 +21,7 @@ export function toLogin(parts: {
 }): UpstreamLogin {
   const { url, server, client, tokens, scope, now } = parts
   const { metadata, resource, issuer } = server
-  // RFC 6749 §7.1: we only send bearer tokens.
+  // Only bearer tokens are sent (RFC 6749 §7.1).
   if (tokens.token_type.toLowerCase() !== 'bearer')
     throw new TypeError('its issuer gives no bearer tokens, and others are not used here.')
   return {
@@ -34,7 +34,7 @@ export function toLogin(parts: {
   }
 }
 
-/** The answer of a token endpoint. A scope that it does not name is the requested one (RFC 6749 §3.3). */
+/** The answer of a token endpoint. An unnamed scope is the requested one (RFC 6749 §3.3). */
 function issued(
   { access_token, refresh_token, expires_in, scope }: OAuthTokens,
   asked: { scope: string | undefined; now: number },
@@ -56,8 +56,8 @@ interface RefreshDeps {
 }
 
 /**
- * Gets a new token from the issuer of the old one. `undefined`: only a person can. Throws `NotRenewed` when the issuer
- * could not be asked, which says nothing about the login.
+ * Gets a new token from the issuer. `undefined`: only a person can. Throws `NotRenewed` when the issuer could not be
+ * reached, which says nothing about the login.
  */
 export async function refreshLogin(
   login: UpstreamLogin,
@@ -67,7 +67,7 @@ export async function refreshLogin(
   const client = clientOf(login, upstream)
   if (refreshToken === undefined || !client) return undefined
   const sdk = await loadOAuth()
-  // The SDK checked it before it was stored.
+  // Checked by the SDK before it was stored.
   const metadata = authorizationServer.metadata as unknown as AuthorizationServerMetadata | undefined
   let answer: TokenAnswer | undefined
   const heard: GuardedFetch = async (...request) => {
@@ -83,7 +83,7 @@ export async function refreshLogin(
       refreshToken,
       fetchFn: heard,
     })
-    // The expiry of the old one says nothing about the new one.
+    // The old expiry does not hold for the new token.
     const { expiresAt: _, ...kept } = login
     return { ...kept, ...issued(tokens, { scope: login.scope, now: clock.now() }) }
   } catch (error) {
@@ -92,17 +92,17 @@ export async function refreshLogin(
   }
 }
 
-/** The configured client, whose secret may have changed since, or the registered one. */
+/** The configured client, whose secret may have changed, or the registered one. */
 function clientOf({ client }: UpstreamLogin, { oauth }: HttpUpstream): ClientInformation | undefined {
   const configured = configuredClient(oauth ?? {})
   if (!configured) return client
   return configured.client_id === client.client_id ? configured : undefined
 }
 
-/** The raw answer of a token endpoint: the SDK's error tells neither the status nor whether there was a code. */
+/** The raw answer of a token endpoint: the SDK's error lacks the status. */
 interface TokenAnswer {
   readonly status: number
-  /** The code of RFC 6749 §5.2, or whatever stands in its place. */
+  /** The code of RFC 6749 §5.2, or another text in its place. */
   readonly code: string | undefined
 }
 
@@ -113,10 +113,9 @@ async function tokenAnswerOf(response: Response): Promise<TokenAnswer> {
 }
 
 /**
- * Whether the issuer refused this login permanently, and did not merely fail. Issuers refuse in many ways, with codes
- * of their own and without; a refusal taken for a failure would be retried for ever, and no person asked to sign in.
- * Failures, also of a proxy, have words of their own too; a failure taken for a refusal would have all people sign in
- * again after one bad minute.
+ * Whether the issuer refused this login permanently. Issuers refuse in many ways, with codes of their own and
+ * without. A refusal taken for a failure would be retried for ever, and no person asked to sign in; a failure, also
+ * of a proxy, taken for a refusal would have all people sign in again.
  */
 function isFinal({ status, code }: TokenAnswer): boolean {
   if (code !== undefined && CLEAR_CODES.has(code)) return true
@@ -131,15 +130,13 @@ const CLEAR_CODES = new Set([
   'invalid_scope',
   'invalid_target',
 ])
-/** RFC 6749 §5.2. A proxy that does not find its way says 404. */
+/** RFC 6749 §5.2. A 404 may come from a proxy. */
 const NO_IN_NO_WORDS = new Set([400, 401])
-/** Some issuers say it with 200. */
 const NO_IN_WORDS = new Set([...NO_IN_NO_WORDS, 200])
 
 /** Try again later: RFC 6749 §4.1.2.1, RFC 8628 §3.5. */
 const PASSING_CODES = new Set(['temporarily_unavailable', 'server_error', 'slow_down'])
 
-/** An error of a token endpoint may contain anything; our own does not. */
 function reasonOf(error: unknown): string {
   return oauthCode(error) ?? (error instanceof TypeError ? error.message : 'its answer makes no sense.')
 }
@@ -150,7 +147,7 @@ export function notRenewed({ issuer }: UpstreamLogin, reason: string): NotRenewe
   )
 }
 
-/** The OAuth part of the SDK, loaded at first use: few need it, and loading takes a while. */
+/** The OAuth part of the SDK, loaded at first use because loading takes a while. */
 export const loadOAuth = () => import('@modelcontextprotocol/client')
 export type OAuthSdk = Awaited<ReturnType<typeof loadOAuth>>
 
@@ -170,7 +167,7 @@ export function configuredClient({ clientId, clientSecret }: OAuthOptions): Clie
   return clientSecret === undefined ? { client_id: clientId } : { client_id: clientId, client_secret: clientSecret }
 }
 
-/** An authorization failure as an error of ours. The other side's text is not repeated: it may contain anything. */
+/** An authorization failure as an `AppError`. The other side's text is not repeated: it may contain anything. */
 export function toLoginError(error: unknown, upstream: string): AppError {
   if (isAppError(error)) return error
   const options = { details: { upstream } }

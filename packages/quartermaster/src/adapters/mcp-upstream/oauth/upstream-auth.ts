@@ -8,43 +8,37 @@ import {
   wantedWith,
 } from '../../../core/upstreams/index.ts'
 import type { Resolve } from '../../http-client/index.ts'
-import type { HttpAuth } from '../transport/http-auth.ts'
+import type { HttpAuth } from '../transport/http-sender.ts'
+import { isAgentKnownByKey, isKnownByKey } from '../upstream-entry.ts'
 import { after, type ChannelLogins, createChannelLogin, createDemands, type InUse, keyOf } from './channel-login.ts'
 import { askForChallenge } from './discovery.ts'
-import { isAgentKnownByKey, isKnownByKey } from './key-before-login.ts'
 import { beginLogin, type LoginAttempt } from './login.ts'
 import { createRenewals, loginsByAddress } from './renewals.ts'
 
-/** Tokens for channels, and people's attempts to sign in. One for the whole process. */
+/** Tokens for channels, and people's attempts to sign in. One per process. */
 export interface UpstreamAuth {
   /**
-   * The tokens of one channel to this upstream, for all or for one agent: those of the login that it is opened with,
-   * and of no other. Calls back with each login before it is used.
+   * The tokens of one channel, shared or of one agent: those of the login that the channel is opened with, and of no
+   * other. Calls back with each login before it is used.
    */
   for(owner: LoginOwner, upstream: HttpUpstream, onLogin?: (login: UpstreamLogin) => void): HttpAuth
-  /** Throws `LOGIN_FAILED` and `DEPENDENCY_UNAVAILABLE`. Nothing is stored once the login is no longer wanted. */
+  /** Throws `LOGIN_FAILED` and `DEPENDENCY_UNAVAILABLE`. Stores nothing once the login is no longer wanted. */
   begin(owner: LoginOwner, upstream: HttpUpstream, options?: { isWanted(): boolean }): Promise<LoginAttempt>
-  /** Whether there is a login for this very address. */
   isSignedIn(owner: LoginOwner, upstream: HttpUpstream): Promise<boolean>
   agentsAt(upstream: string): Promise<string[]>
-  /** How many logins each upstream has, including those of agents, configured or not. */
+  /** The number of logins of each upstream, including those of agents, configured or not. */
   amounts(): Promise<ReadonlyMap<string, number>>
-  /**
-   * Whether an issuer that renews a login at an upstream cannot be reached, as far as is known. It is retried now and
-   * then.
-   */
+  /** Whether an issuer of a login at an upstream cannot be reached, as far as is known. It is retried now and then. */
   isIssuerAway(upstream: string): boolean
-  /** Answers whether there was a login. */
   forget(owner: LoginOwner): Promise<boolean>
-  /** As if no person had ever signed in at an upstream, agents included. */
+  /** Deletes all logins at an upstream, agents included. */
   forgetAll(upstream: string): Promise<void>
-  /** Other processes may have signed people in and out. Answers at which upstreams. */
+  /** Reads logins that other processes changed. Answers at which upstreams. */
   recall(): Promise<string[]>
 }
 
 interface UpstreamAuthDeps {
   readonly credentials: UpstreamCredentialStore
-  /** For what only one process on a store may do at a time. */
   readonly leases: Leases
   readonly clock: Clock
   readonly ids: Ids
@@ -58,8 +52,9 @@ export function createUpstreamAuth({ credentials, leases, clock, ids, resolve }:
   const renewals = createRenewals({ credentials, leases, clock, resolve })
 
   /**
-   * An agent's own credentials go before the shared ones, and a key in the entry goes before a login: the owner decided
-   * whose identity to send. An agent with neither uses the shared credentials, on a connection of its own as well.
+   * An agent's own credentials take precedence over the shared ones, and a key in the entry over a login: the owner
+   * decided whose identity to send. An agent with neither uses the shared credentials, on a connection of its own as
+   * well.
    */
   function inUse(owner: LoginOwner, upstream: HttpUpstream): InUse | Promise<InUse> {
     const { agent } = owner
@@ -78,7 +73,7 @@ export function createUpstreamAuth({ credentials, leases, clock, ids, resolve }:
     for(owner, upstream, onLogin = () => {}) {
       const logins: ChannelLogins = {
         inUse: () => inUse(owner, upstream),
-        // Also a login for another address, where the entry changed: it is replaced all the same.
+        // Also a login for another address: it has replaced the channel's login all the same.
         kept: credentials.load,
         inTime: (owner, login) => renewals.inTime({ owner, upstream, login }),
         renew: (owner, login) => renewals.renew({ owner, upstream, login }),
@@ -90,9 +85,8 @@ export function createUpstreamAuth({ credentials, leases, clock, ids, resolve }:
     async begin(owner, upstream, { isWanted } = { isWanted: () => true }) {
       const { challenge: told, lacked } = demands.of(owner)
       const challenge = told ?? (await askForChallenge(upstream.url, { clock }).catch(() => ({})))
-      // Another process may have found out which scopes it lacks.
       const login = await rereadOf(owner, upstream)
-      // What it lacks is in addition to the login it was accepted with, which may be the shared one.
+      // Lacking scopes are in addition to those of the login in use, which may be the shared one.
       const held = login ?? (lacked === undefined ? undefined : (await inUse(owner, upstream)).login)
       return beginLogin({
         name: owner.upstream,
@@ -108,7 +102,7 @@ export function createUpstreamAuth({ credentials, leases, clock, ids, resolve }:
           await credentials.save(owner, login)
           demands.forget(owner)
           renewals.forget(owner)
-          // The entry may have been removed, and its logins deleted, while this one was being written.
+          // The entry may have been removed, and its logins deleted, during the write.
           if (isWanted()) return
           await credentials.forget(owner)
           throw unwanted(owner)
@@ -141,13 +135,10 @@ function unwanted({ upstream }: LoginOwner): AppError {
   return new AppError('LOGIN_FAILED', message, { details: { upstream } })
 }
 
-/**
- * The number of sign-outs, as far as this process knows. The store shows a sign-out only until a person signs in again.
- */
+/** Counts sign-outs in this process. The store shows a sign-out only until a person signs in again. */
 interface SignOuts {
   of(owner: LoginOwner): number
   add(owner: LoginOwner): void
-  /** Those of an upstream, its agents included. */
   addAll(upstream: string): void
 }
 
@@ -158,7 +149,6 @@ function createSignOuts(): SignOuts {
   return {
     of: owner => count(keyOf(owner)) + count(owner.upstream),
     add: owner => add(keyOf(owner)),
-    // No key of an agent is a plain name.
     addAll: add,
   }
 }

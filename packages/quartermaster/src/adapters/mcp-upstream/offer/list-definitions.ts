@@ -16,13 +16,15 @@ export interface DefinitionLister {
   take(session: Session, signal: AbortSignal): Promise<void>
   /** Over an agent's own connection: compares the listing with the accepted definitions. */
   compare(own: OwnConnection, session: Session, signal: AbortSignal): Promise<void>
-  /** The same soon, once it is up. */
   compareAgain(own: OwnConnection): void
-  /** Soon, once there is a connection. */
-  again(): void
+  /** Lists again soon, once there is a connection. */
+  relistSoon(): void
   /** A connection is up, the main one or an agent's own: handles notifications that came while it was opened. */
-  up(own?: OwnConnection): void
-  /** From now on nothing is listed automatically and nothing is stored: connections still opened are only compared. */
+  onUp(own?: OwnConnection): void
+  /**
+   * From now on nothing is listed automatically and nothing is stored: connections still being opened are only
+   * compared.
+   */
   stop(): void
 }
 
@@ -34,56 +36,51 @@ export interface OwnConnection {
 interface DefinitionListerDeps {
   readonly clock: Clock
   readonly reviewQueue: Pick<ReviewQueue, 'see'>
-  readonly own: Pick<OwnDefinitions, 'compare' | 'took'>
+  readonly own: Pick<OwnDefinitions, 'compare' | 'onMainListed'>
   readonly serverFacts: ServerFacts
   config(): UpstreamConfig
-  /** The connection by which the server is known. */
-  main(): Pick<Connection, 'session' | 'suspect'>
-  /** Names of tools of other units, once they are known. */
+  main(): Pick<Connection, 'session' | 'verifyAlive'>
   otherTools(): Promise<OtherNames>
   note(text: string): void
 }
 
-/** How often a server is listed again: one that notifies about changes and was heard all the time, and any other. */
-const RELIST_TELLING_MS = 10 * 60_000
+/** How often a server is listed again that notifies about changes and was heard all the time, and any other server. */
+const RELIST_NOTIFYING_MS = 10 * 60_000
 const RELIST_MS = 60_000
 const LONG_AGO = Number.NEGATIVE_INFINITY
 const RELIST_FAILED_MS = 15_000
-/** A server that failed to list this often is not asked again at once. */
+/** After so many failures in a row a server is not listed again at once. */
 const MOST_FAILED_LISTS = 3
-/** A failure that lasts this long is not passing: the definitions are unknown by now. */
+/** A failure that lasts so long is not transient: the definitions are unknown by now. */
 const UNLISTED_AFTER_MS = 30_000
 
 export function createDefinitionLister(deps: DefinitionListerDeps): DefinitionLister {
   const { clock, note } = deps
   const refreshTimer = createRefreshTimer({ clock, list: listAgain })
-  /** Consecutive failures to list again, and the time of the first. */
   let failures = { count: 0, since: 0 }
   const busyPauses = createBusyPauses()
-  /** The kinds that each connection has listed. */
   const kinds = new WeakMap<Session, readonly ListKind[]>()
-  /** The last reported reasons why a kind is not listed. */
   const refusals = new Map<ListKind, string>()
   let isOver = false
-  /** When it was last asked, where it listed all known kinds. */
+  /** When the last listing of all known kinds began. */
   let askedAt = LONG_AGO
 
   async function take(session: Session, signal: AbortSignal, isStillThere = () => true): Promise<void> {
     const begunAt = clock.now()
-    refreshTimer.begun()
+    refreshTimer.onListingBegun()
     const listing = await fetchListing(session, signal, refused)
     for (const kind of listedKinds(listing)) refusals.delete(kind)
-    // The listing of a server that is about to stop says nothing about the one in its place.
+    // The listing of a server that is about to stop says nothing about its replacement.
     if (!isStillThere()) throw new Error('Another one is there in its place.')
     const missing = kinds.get(session)?.some(kind => listing[kind] === undefined) ?? false
-    // A passing failure of a server that has listed it before is tolerated.
+    // A transient failure of a server that has listed the kind before is tolerated.
     const isSpared = missing && !isLasting()
-    await see(session, listing, { begunAt, signal, isSpared })
+    await see(session, listing, { begunAt, signal, isTolerated: isSpared })
     if (isSpared) throw new Unlisted('It refuses to list all that it has.')
     if (!missing) failures = { count: 0, since: 0 }
   }
 
-  /** Many servers announce prompts or resources without having the method: then they have none. */
+  /** Many servers announce prompts or resources without the method: then they have none. */
   function refused(kind: ListKind, { code, message }: RpcError): void {
     const isNone = code === RPC.methodNotFound && kind !== 'tools'
     if (isNone || refusals.get(kind) === message) return
@@ -91,18 +88,22 @@ export function createDefinitionLister(deps: DefinitionListerDeps): DefinitionLi
     note(`It does not list its ${kind}: ${message}`)
   }
 
-  async function see(session: Session, listing: Listing, { begunAt, signal, isSpared }: ListingRound): Promise<void> {
+  async function see(
+    session: Session,
+    listing: Listing,
+    { begunAt, signal, isTolerated }: ListingRound,
+  ): Promise<void> {
     const others = await deps.otherTools()
-    // It may be forgotten by now, and another server have its name.
+    // The upstream may be removed by now, and another server have its name.
     if (isOver) return void (await deps.own.compare(session, signal))
     const changed = await deps.reviewQueue.see(listing, others)
-    const isWhole = !isSpared && (await deps.own.took(session, listing))
-    if (!isSpared) kinds.set(session, listedKinds(listing))
-    // Last, so that a caller that waits for its first start does not take it for a late one.
-    if (!isOver) deps.serverFacts.remember(session)
+    const isWhole = !isTolerated && (await deps.own.onMainListed(session, listing))
+    if (!isTolerated) kinds.set(session, listedKinds(listing))
+    // Last, so that a caller that waits for the first start does not take it for a late one.
+    if (!isOver) deps.serverFacts.save(session)
     askedAt = isWhole && listing.tools !== undefined ? begunAt : LONG_AGO
     busyPauses.over()
-    refreshTimer.listed({ changed, tookMs: clock.now() - begunAt })
+    refreshTimer.onListed({ changed, tookMs: clock.now() - begunAt })
     listLater()
   }
 
@@ -110,31 +111,29 @@ export function createDefinitionLister(deps: DefinitionListerDeps): DefinitionLi
     return failures.count > 0 && clock.now() - failures.since >= UNLISTED_AFTER_MS
   }
 
-  /** Not every server notifies about changes, and its definitions today may not be the reviewed ones. */
+  /** Not every server notifies about changes, and today's definitions may not be the reviewed ones. */
   function listLater(): void {
     refreshTimer.later(RELIST_MS, () => {
       const session = deps.main().session()
-      return session === undefined || isOld(session, askedAt, clock.now())
+      return session === undefined || isOutdated(session, askedAt, clock.now())
     })
   }
 
   async function listAgain(): Promise<void> {
     const session = deps.main().session()
-    // A connection being opened is listed once it is up.
     if (!session) return
     const begunAt = clock.now()
     try {
       await inTime(deps, signal => take(session, signal, () => deps.main().session() === session))
     } catch (error) {
       note(`What it has could not be listed again: ${messageOf(error)}`)
-      refreshTimer.listed({ changed: false, tookMs: clock.now() - begunAt })
-      // Notified changes are not known yet.
+      refreshTimer.onListed({ changed: false, tookMs: clock.now() - begunAt })
       askedAt = LONG_AGO
       listLater()
       const pauseMs = busyPauses.after(error) ?? (error instanceof TooLong ? RELIST_FAILED_MS : undefined)
       if (pauseMs !== undefined) refreshTimer.later(pauseMs, () => true)
       if (doesNotList(error)) await failed(session, begunAt)
-      if (error instanceof SendFailure) void deps.main().suspect(session)
+      if (error instanceof SendFailure) void deps.main().verifyAlive(session)
     }
   }
 
@@ -144,7 +143,7 @@ export function createDefinitionLister(deps: DefinitionListerDeps): DefinitionLi
     if (failures.count < MOST_FAILED_LISTS) return refreshTimer.soon()
     if (!isLasting()) return refreshTimer.later(RELIST_FAILED_MS, () => true)
     note('It has not listed what it has for a while: nothing of that is used until it does.')
-    const seeing = inTime(deps, signal => see(session, unlistedBy(session), { begunAt, signal, isSpared: false }))
+    const seeing = inTime(deps, signal => see(session, unlistedBy(session), { begunAt, signal, isTolerated: false }))
     await seeing.catch(error =>
       note(`That it does not list what it has could not be written down: ${messageOf(error)}`),
     )
@@ -158,7 +157,14 @@ export function createDefinitionLister(deps: DefinitionListerDeps): DefinitionLi
 
   const again = refreshTimer.soon
   const { compare, compareAgain, upAgain, stopComparing } = comparing({ ...deps, isOver: () => isOver, again })
-  return { take, compare, compareAgain, again, up: own => (own ? upAgain(own) : refreshTimer.up()), stop }
+  return {
+    take,
+    compare,
+    compareAgain,
+    relistSoon: again,
+    onUp: own => (own ? upAgain(own) : refreshTimer.onUp()),
+    stop,
+  }
 }
 
 function inTime<T>({ clock, config }: DefinitionListerDeps, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
@@ -167,10 +173,10 @@ function inTime<T>({ clock, config }: DefinitionListerDeps, work: (signal: Abort
 
 class TooLong extends Error {}
 
-/** It answered without all that it had listed before. */
+/** The server answered without all that it had listed before. */
 class Unlisted extends Error {}
 
-/** A server that is slow, or asks to come back later, may be working. */
+/** A slow or busy server may be working. */
 function doesNotList(error: unknown): boolean {
   return error instanceof Unlisted || (error instanceof SendFailure && busyMsOf(error) === undefined)
 }
@@ -178,8 +184,7 @@ function doesNotList(error: unknown): boolean {
 interface ListingRound {
   readonly begunAt: number
   readonly signal: AbortSignal
-  /** Missing kinds are tolerated for now. */
-  readonly isSpared: boolean
+  readonly isTolerated: boolean
 }
 
 interface ComparingDeps extends DefinitionListerDeps {
@@ -192,19 +197,21 @@ interface Comparing extends Pick<DefinitionLister, 'compare' | 'compareAgain'> {
   stopComparing(): void
 }
 
-/** A difference for one agent may be one for all. */
+/**
+ * Compares agents' own connections. A difference for one agent may be one for all, so the main connection is listed
+ * again.
+ */
 function comparing(deps: ComparingDeps): Comparing {
   const { clock, note, isOver, again } = deps
   const refreshTimers = new WeakMap<OwnConnection['connection'], RefreshTimer>()
   const busyPauses = new WeakMap<OwnConnection['connection'], BusyPauses>()
-  /** Timers of connections that are listed again automatically. */
   const watched = new Set<RefreshTimer>()
 
   /** Each connection has its own budget: notifications of one agent's server do not delay the others. */
   function refreshTimerOf(own: OwnConnection): RefreshTimer {
     const known = refreshTimers.get(own.connection)
     if (known) return known
-    const refreshTimer = createRefreshTimer({ clock, list: () => listAgain(own, refreshTimer.listed) })
+    const refreshTimer = createRefreshTimer({ clock, list: () => listAgain(own, refreshTimer.onListed) })
     refreshTimers.set(own.connection, refreshTimer)
     return refreshTimer
   }
@@ -217,7 +224,7 @@ function comparing(deps: ComparingDeps): Comparing {
 
   async function isSame(own: OwnConnection, session: Session, signal: AbortSignal): Promise<boolean> {
     const begunAt = clock.now()
-    refreshTimerOf(own).begun()
+    refreshTimerOf(own).onListingBegun()
     const same = await deps.own.compare(session, signal, own.agent)
     if (!same) again()
     busyPauses.get(own.connection)?.over()
@@ -232,13 +239,12 @@ function comparing(deps: ComparingDeps): Comparing {
     watched.add(refreshTimer)
     refreshTimer.later(inMs, () => {
       const session = own.connection.session()
-      // A reopened connection is compared then.
       if (!session) watched.delete(refreshTimer)
-      return session === undefined || isOld(session, askedAt, clock.now())
+      return session === undefined || isOutdated(session, askedAt, clock.now())
     })
   }
 
-  async function listAgain(own: OwnConnection, listed: RefreshTimer['listed']): Promise<void> {
+  async function listAgain(own: OwnConnection, listed: RefreshTimer['onListed']): Promise<void> {
     const session = own.connection.session()
     if (!session || isOver()) return
     const begunAt = clock.now()
@@ -247,7 +253,6 @@ function comparing(deps: ComparingDeps): Comparing {
       isChanged = !(await inTime(deps, signal => isSame(own, session, signal)))
     } catch (error) {
       note(`[${own.agent}] What it has could not be listed again: ${messageOf(error)}`)
-      // Notified changes are not known yet.
       compareLater(own, LONG_AGO, busyPausesOf(own).after(error) ?? RELIST_FAILED_MS)
     }
     listed({ changed: isChanged, tookMs: clock.now() - begunAt })
@@ -256,7 +261,7 @@ function comparing(deps: ComparingDeps): Comparing {
   return {
     compare: async (...given) => void (await isSame(...given)),
     compareAgain: own => refreshTimerOf(own).soon(),
-    upAgain: own => refreshTimerOf(own).up(),
+    upAgain: own => refreshTimerOf(own).onUp(),
     stopComparing() {
       for (const refreshTimer of watched) refreshTimer.stop()
       watched.clear()
@@ -264,13 +269,12 @@ function comparing(deps: ComparingDeps): Comparing {
   }
 }
 
-/** Whether a listing of that time may be outdated. */
-function isOld(session: Session, then: number, now: number): boolean {
-  return !hasToldSince(session, then) || now - then >= RELIST_TELLING_MS
+function isOutdated(session: Session, then: number, now: number): boolean {
+  return !wasNotifiedSince(session, then) || now - then >= RELIST_NOTIFYING_MS
 }
 
-/** Whether it would have notified of every change since then, by its own word and as far as it was heard. */
-function hasToldSince({ facts, listeningSince }: Session, then: number): boolean {
+/** Whether the server would have notified of every change since then, by its own word and as far as it was heard. */
+function wasNotifiedSince({ facts, listeningSince }: Session, then: number): boolean {
   const { tools } = facts.capabilities
   if (!isRecord(tools) || tools.listChanged !== true) return false
   const since = listeningSince()
@@ -281,20 +285,20 @@ function hasToldSince({ facts, listeningSince }: Session, then: number): boolean
 interface RefreshTimer {
   /** As soon as the budget allows. */
   soon(): void
-  /** It is being listed, for whatever reason: earlier notifications are covered by that. */
-  begun(): void
+  /** A listing covers earlier notifications. */
+  onListingBegun(): void
   /** There is a connection: handles notifications since the last listing began that found none. */
-  up(): void
+  onUp(): void
   /** After this time, unless it happens before; after as long again where it is not needed then. */
   later(ms: number, isNeeded: () => boolean): void
-  /** It was listed, or failed to: whether anything changed, and how long that took. */
-  listed(facts: { readonly changed: boolean; readonly tookMs: number }): void
+  /** The listing ended: whether anything changed, and how long it took. */
+  onListed(facts: { readonly changed: boolean; readonly tookMs: number }): void
   stop(): void
 }
 
 interface RefreshTimerDeps {
   readonly clock: Clock
-  /** May do nothing where there is no connection: it is repeated when there is one. */
+  /** May do nothing without a connection; it is repeated when there is one. */
   list(): Promise<void>
 }
 
@@ -303,16 +307,16 @@ const PAUSE_MS = 100
 /** A listing costs a multiple of the time it took, and more if it made every agent reload. */
 const PART_OF_THE_TIME = 20
 const PRICE_MS = { same: 1_000, changed: 6_000 }
-/** A quiet server saves up for a busy moment; one that is never quiet lives on its current budget. */
+/** A quiet server saves budget for a busy moment. */
 const SAVED_MS = 60_000
 
 export function createRefreshTimer({ clock, list }: RefreshTimerDeps): RefreshTimer {
   let last = Number.NEGATIVE_INFINITY
   /** When all listings so far are paid for. */
   let paidAt = Number.NEGATIVE_INFINITY
-  /** A listing is planned and will cover further notifications. */
+  /** A planned listing covers further notifications. */
   let isDue = false
-  /** Since the last listing began: a notification while a connection is opened may be too late for that listing. */
+  /** A notification came since the last listing began: that listing may be too early for it. */
   let isWanted = false
   let isOver = false
   let lists: Promise<void> = Promise.resolve()
@@ -340,14 +344,14 @@ export function createRefreshTimer({ clock, list }: RefreshTimerDeps): RefreshTi
 
   return {
     soon,
-    begun() {
+    onListingBegun() {
       isWanted = false
     },
-    up() {
+    onUp() {
       if (isWanted) soon()
     },
     later,
-    listed({ changed, tookMs }) {
+    onListed({ changed, tookMs }) {
       last = clock.now()
       const price = Math.max(changed ? PRICE_MS.changed : PRICE_MS.same, tookMs * PART_OF_THE_TIME)
       paidAt = Math.max(paidAt, last) + Math.min(price, SAVED_MS)
@@ -359,9 +363,9 @@ export function createRefreshTimer({ clock, list }: RefreshTimerDeps): RefreshTi
   }
 }
 
-/** How long a busy server is left alone before it is listed again. */
+/** Backoff before a busy server is listed again. */
 interface BusyPauses {
-  /** The pause after this failure to list; nothing where it does not say that it is busy. */
+  /** The pause after this failure; nothing where the server did not say that it is busy. */
   after(error: unknown): number | undefined
   over(): void
 }
@@ -378,7 +382,7 @@ function createBusyPauses(): BusyPauses {
         count = 0
         return undefined
       }
-      // A server that is always busy when it is asked again would get nothing but requests.
+      // Grows, or a server that is always busy would get nothing but requests.
       const grownMs = PAUSES.leastMs * 2 ** count++
       return Math.min(Math.max(askedMs, grownMs), PAUSES.longestMs)
     },

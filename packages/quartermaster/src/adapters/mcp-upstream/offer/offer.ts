@@ -19,15 +19,13 @@ type Unit = Extract<SourceUnit, { readonly hash: string }>
 /** What an upstream offers now, by its listing and the decisions about it. */
 export interface Offer {
   unit(): Unit
-  /** Nothing before the first listing. */
+  /** The reviewed listing; nothing before the first. */
   verdict(): ReviewedListing | undefined
   /** Answers whether a reload would find something new. */
   take(verdict: ReviewedListing): Promise<boolean>
-  /** The configuration of what is offered has changed. */
   configured(): void
   /** What agents call a definition, or would if it were offered. */
   nameOf(kind: PinKind, own: string): string | undefined
-  /** Since when it has its names. */
   readonly claims: Pick<NameClaims, 'unwritten' | 'wrote'>
 }
 
@@ -44,7 +42,7 @@ export interface OfferDeps {
 export function createOffer(deps: OfferDeps): Offer {
   let verdict: ReviewedListing | undefined
   let made: Unit | undefined
-  /** Grows with every change that outdates a build in progress. */
+  /** Grows with every change, which outdates a build in progress. */
   let changes = 0
   let named: OfferedCapability['named'] = []
   const claims = createNameClaims()
@@ -54,11 +52,10 @@ export function createOffer(deps: OfferDeps): Offer {
     return made
   }
 
-  /** Names are claimed only by a build that is used. */
+  /** Only a build that is used claims names. */
   function finish({ hashed, ...draft }: Draft): Unit {
     named = draft.named
     const held = claims.settle(named, Math.round(deps.clock.now()))
-    // In whatever order it is listed.
     const claimed = held.map(one => `${one.kind} ${one.name} ${one.since} ${one.isHeld}`).toSorted()
     return { ...draft.unit, hash: deps.digest(JSON.stringify([...hashed, claimed])), claims: held }
   }
@@ -71,7 +68,7 @@ export function createOffer(deps: OfferDeps): Offer {
       verdict = next
       claims.take(next)
       const change = ++changes
-      // Until the build is done the previous offer stays.
+      // The previous offer stays until the build is done.
       const built = await inTurns(build(next, deps), deps.clock)
       if (change === changes) made = finish(built)
       return unit().hash !== before
@@ -85,7 +82,7 @@ export function createOffer(deps: OfferDeps): Offer {
   }
 }
 
-/** What is offered, before names are settled. */
+/** An offer before its names are settled. */
 interface Draft extends Pick<OfferedCapability, 'named'> {
   readonly unit: Omit<Unit, 'hash' | 'claims'>
   readonly hashed: readonly unknown[]
@@ -94,7 +91,6 @@ interface Draft extends Pick<OfferedCapability, 'named'> {
 function* build(verdict: ReviewedListing | undefined, deps: OfferDeps): Steps<Draft> {
   const { name, digest, dependency, calls, watch } = deps
   const config = deps.config()
-  // A disabled upstream offers nothing, whatever is known of it.
   const known = config.enabled ? verdict : undefined
   const { offered = [], held: all = [], gone = [], problems: told = [] } = known ?? {}
   const held = all.filter(one => wantsDefinition(config, one))
@@ -102,13 +98,11 @@ function* build(verdict: ReviewedListing | undefined, deps: OfferDeps): Steps<Dr
   const withheld = all.filter(one => one.kind === 'tool' || one.kind === 'prompt')
   const parts = { upstream: name, config, offered, withheld, gone, unseen, dependency, calls, digest, watch }
   const { capability, problems: found, named } = yield* capabilityOf(parts)
-  // Owners are not told about what they left out.
   const leftOut = new Set(
     offered.filter(one => !wantsDefinition(config, one)).map(one => `${one.kind}:${excerptOf(one.name)}`),
   )
   const left = told.filter(({ subject }) => subject === undefined || !leftOut.has(subject))
   const problems = [...left, ...found, ...heldProblems(name, held.filter(isWaiting))]
-  // In whatever order it is listed.
   const offeredNow = offered.map(one => `${one.kind} ${one.name} ${one.hash}`).toSorted()
   const heldNow = held.map(one => `${one.kind} ${one.name} ${one.reason}`).toSorted()
   const unwantedNow = capability.unwanted.map(one => one.name).toSorted()
@@ -121,15 +115,11 @@ function unseenReason(config: UpstreamConfig, verdict: ReviewedListing | undefin
   return offReason(config) ?? (verdict ? undefined : UNSEEN)
 }
 
-/**
- * It may be starting, be down or need a login, and that changes oftener than the offer. Agents read it, and most have
- * no such command.
- */
+/** Names no state, because that changes more often than the offer. Agents read it, and most cannot run the command. */
 const UNSEEN =
   'It has not been reached yet, so its tools are unknown. ' +
   'Why, and what to do, says `quartermaster upstreams`; if you cannot run that, tell a person who can.'
 
-/** What waits for a person should not wait unnoticed. */
 function heldProblems(name: string, held: ReviewedListing['held']): Problem[] {
   if (held.length === 0) return []
   const [first, ...more] = held
@@ -144,19 +134,14 @@ function oneOf(upstream: string, { kind, name }: ReviewedListing['held'][number]
   return `The ${kind} "${excerptOf(name)}" of "${upstream}" is`
 }
 
-/**
- * Applies listings, stored pins and decisions of an upstream one after the other, so that the last one is the newest.
- */
+/** Applies listings, stored pins and decisions of an upstream one after the other, so that the last is the newest. */
 export interface ReviewQueue {
-  /** Reads the stored pins, unless there is something newer already. */
+  /** Reads the stored pins, unless a newer listing is there. */
   recall(): Promise<void>
-  /** Takes a listing. Answers whether anything changed. */
   see(listing: Listing, others: OtherNames): Promise<boolean>
   /** Other units have new tools: descriptions that mention them are scanned again. */
   lookAgain(): Promise<void>
-  /** Names may have changed. Runs in the background. */
   renamed(): void
-  /** A person decides about a definition. */
   review<T>(decide: () => Promise<T>): Promise<T>
   settled(): Promise<unknown>
 }
@@ -166,7 +151,6 @@ interface ReviewQueueDeps {
   readonly pins: Pick<PinBook, 'recall' | 'see' | 'lookAgain' | 'claim'>
   readonly offer: Offer
   config(): UpstreamConfig
-  /** Names of tools of other units, once they are known. */
   otherTools(): Promise<OtherNames>
   onChange(): void
   note(text: string): void
@@ -190,13 +174,13 @@ export function createReviewQueue(deps: ReviewQueueDeps): ReviewQueue {
     return isNew
   }
 
-  /** Names or times stored by another process go before ours. */
+  /** Names or times stored by another process take precedence. */
   async function takeRecorded(): Promise<void> {
     const verdict = await pins.recall(name, config())
     if (verdict && (await offer.take(verdict))) onChange()
   }
 
-  /** For the next start: the present owner of a name keeps it. */
+  /** Stored for the next start: the present owner of a name keeps it. */
   async function keepNames(): Promise<void> {
     const changes = offer.claims.unwritten()
     if (changes.length === 0) return
@@ -204,14 +188,12 @@ export function createReviewQueue(deps: ReviewQueueDeps): ReviewQueue {
       if (await pins.claim(name, changes)) offer.claims.wrote(changes)
       else await takeRecorded()
     } catch (error) {
-      // Until then it is known here.
       note(`Since when it has its names could not be written down: ${messageOf(error)}`)
     }
   }
 
   async function lookAgain(): Promise<void> {
     again = undefined
-    // Before the first listing there is nothing to scan.
     if (!offer.verdict()) return
     const verdict = await pins.lookAgain({ upstream: name, policy: config(), others: await deps.otherTools() })
     await take(verdict)
@@ -229,7 +211,7 @@ export function createReviewQueue(deps: ReviewQueueDeps): ReviewQueue {
     see: (listing, others) =>
       inTurn(async () => take(await pins.see({ upstream: name, listing, policy: config(), others }))),
     lookAgain() {
-      // Requests while one waits for its turn are covered by it.
+      // A waiting scan covers further requests.
       again ??= inTurn(lookAgain).catch(error => {
         note(`What it says of tools of others could not be looked at again: ${messageOf(error)}`)
       })

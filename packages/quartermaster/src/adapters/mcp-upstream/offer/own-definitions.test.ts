@@ -76,7 +76,7 @@ it('lets nobody use either what the connection by which it is known refuses to l
   const { own, clock, server, session, check, accept } = await stage(tool('a', 'A.'))
   await accept(tool('a', 'A.'))
   const others = { server: session.facts.server, prompts: [], resources: [], templates: [] }
-  expect(await own.took(session, others)).toBe(false)
+  expect(await own.onMainListed(session, others)).toBe(false)
   await expect(check('a')).rejects.toMatchObject({
     code: 'TOOL_DISABLED',
     message: expect.stringContaining('does not list all that it has'),
@@ -86,8 +86,8 @@ it('lets nobody use either what the connection by which it is known refuses to l
   await clock.advance(10_000)
   await check('a')
   expect(server.lists).toBe(1)
-  await own.took(session, others)
-  expect(await own.took(session, { ...others, tools: [tool('a', 'A.')] })).toBe(true)
+  await own.onMainListed(session, others)
+  expect(await own.onMainListed(session, { ...others, tools: [tool('a', 'A.')] })).toBe(true)
   await check('a')
   expect(server.lists).toBe(1)
 })

@@ -7,35 +7,27 @@ import type { Session } from '../peer/session.ts'
 
 /** Compares the definitions that a connection shows with the accepted ones. */
 export interface OwnDefinitions {
-  /**
-   * The main connection listed this, and the accepted definitions are decided by it. Answers whether none of them is
-   * missing.
-   */
-  took(session: Session, listing: Listing): Promise<boolean>
-  /** Answers whether all of them are as accepted. `agent`: whose own connection it is. */
+  /** The accepted definitions were decided by this listing of the main connection. Answers whether none is missing. */
+  onMainListed(session: Session, listing: Listing): Promise<boolean>
+  /** Lists the session and answers whether all definitions are as accepted. `agent`: whose own connection it is. */
   compare(session: Session, signal: AbortSignal, agent?: string): Promise<boolean>
   /**
-   * Throws `TOOL_DISABLED` for a definition that is not accepted any more, that this connection shows differently, or
-   * that it may: one missing from a list that is absent or incomplete. Resources only if held back: they are data, and
-   * may differ. Synchronous where all is as it should be.
+   * Throws `TOOL_DISABLED` for a definition that is no longer accepted, that this connection shows differently, or
+   * that it may: one missing from an absent or incomplete list. Of resources only for held-back ones: they are data,
+   * and may differ. Synchronous where all is well.
    */
   check(session: Session, wanted: Wanted): Promise<void> | undefined
-  /** Forgets what an agent was shown. */
   forget(agent: string): void
-  /** Agents whose definitions last differed from the accepted ones, and some of those. */
+  /** Agents whose definitions last differed from the accepted ones, with some of those. */
   differing(): Differing[]
 }
 
 type Differing = NonNullable<UpstreamStatus['differing']>[number]
 
-/** How many agents are remembered, and how many definitions of each are named. */
 const MOST_AGENTS = 64
 const MOST_NAMED = 5
-/**
- * A connection that listed incompletely, or could not be asked, is asked again by calls that need it, no more often
- * than this.
- */
-const LOOK_AGAIN_MS = 10_000
+/** Calls have a connection that listed incompletely, or could not be listed, listed again no more often than this. */
+const RELIST_AFTER_MS = 10_000
 
 export interface Wanted {
   readonly kind: Exclude<PinKind, 'server'>
@@ -53,23 +45,21 @@ interface OwnDefinitionsDeps {
 
 type Hashes = ReadonlyMap<string, string>
 
-/** What a session listed, and what was accepted then. */
+/** A session's listing, and the decisions of that time. */
 interface Shown {
   readonly hashes: Hashes
-  /** Kinds with a complete list. */
   readonly whole: ReadonlySet<string>
   readonly asOf: ReviewedListing | undefined
   readonly at: number
-  /** When it should have been listed again, and failed. */
   readonly failedAt?: number
 }
 
 /** A server may show one agent other definitions than the reviewed ones. Those are not used. */
 export function createOwnDefinitions({ upstream, clock, digest, listMs, verdict }: OwnDefinitionsDeps): OwnDefinitions {
   const shown = new WeakMap<Session, Shown>()
-  const looks = new WeakMap<Session, Promise<unknown>>()
+  const relisting = new WeakMap<Session, Promise<unknown>>()
   const agents = new WeakMap<Session, string>()
-  /** What each agent was last shown, also after its connection closed. */
+  /** The last listing for each agent, also after its connection closed. */
   const lastShown = new Map<string, Hashes>()
   const acceptedNow = createAccepted(verdict)
 
@@ -95,16 +85,16 @@ export function createOwnDefinitions({ upstream, clock, digest, listMs, verdict 
 
   function isAsAccepted(session: Session): boolean {
     const { hashes } = shown.get(session) ?? {}
-    return hashes === undefined || [...hashes.keys(), ...acceptedNow().keys()].every(key => !isStrange(session, key))
+    return hashes === undefined || [...hashes.keys(), ...acceptedNow().keys()].every(key => !differs(session, key))
   }
 
-  function isStrange(session: Session, key: string): boolean {
+  function differs(session: Session, key: string): boolean {
     const accepted = acceptedNow().get(key)
     const hash = shown.get(session)?.hashes.get(key)
     return hash === undefined ? accepted !== undefined && isUnlisted(session, key) : accepted !== hash
   }
 
-  /** It may exist all the same, and be anything. */
+  /** The definition may exist all the same, and be anything. */
   function isUnlisted(session: Session, key: string): boolean {
     const seen = shown.get(session)
     return seen !== undefined && !seen.hashes.has(key) && !seen.whole.has(kindOf(key))
@@ -121,24 +111,24 @@ export function createOwnDefinitions({ upstream, clock, digest, listMs, verdict 
     return new AppError('TOOL_DISABLED', message)
   }
 
-  /** What a new listing may show differently: decisions were made since, or the last one was incomplete. */
-  function isWorthALook(session: Session, key: string): boolean {
+  /** Whether a new listing may show something else: decisions were made since, or the last one was incomplete. */
+  function isRelistDue(session: Session, key: string): boolean {
     const { asOf, at = 0, failedAt } = shown.get(session) ?? {}
-    const isLongAgo = (then: number) => clock.now() - then >= LOOK_AGAIN_MS
+    const isLongAgo = (then: number) => clock.now() - then >= RELIST_AFTER_MS
     if (failedAt !== undefined) return isLongAgo(failedAt)
     return asOf !== verdict() || (isUnlisted(session, key) && isLongAgo(at))
   }
 
   /** A server that does not notify may show the accepted definition by now. Once for each decision. */
-  function lookAgain(session: Session, key: string): Promise<unknown> {
-    if (!isWorthALook(session, key)) return Promise.resolve()
+  function relist(session: Session, key: string): Promise<unknown> {
+    if (!isRelistDue(session, key)) return Promise.resolve()
     const known =
-      looks.get(session) ??
+      relisting.get(session) ??
       withTimeLimit(listMs(), { clock, reason: 'It took too long.' }, signal => look(session, signal))
-        // After a failed listing the difference stays, and is not checked by every caller in turn.
+        // After a failed listing the difference stays, and not every caller checks it in turn.
         .catch(() => postpone(session))
-        .finally(() => looks.delete(session))
-    looks.set(session, known)
+        .finally(() => relisting.delete(session))
+    relisting.set(session, known)
     return known
   }
 
@@ -149,16 +139,16 @@ export function createOwnDefinitions({ upstream, clock, digest, listMs, verdict 
 
   async function checkAgain(session: Session, { kind, name, signal }: Wanted): Promise<void> {
     const key = keyOf({ kind, name })
-    await beforeAbort(lookAgain(session, key), signal)
-    if (!isStrange(session, key)) return
+    await beforeAbort(relist(session, key), signal)
+    if (!differs(session, key)) return
     throw isUnlisted(session, key)
       ? unlisted({ upstream, kind, name })
       : heldBack({ upstream, kind, name, waits: isHeld(verdict(), kind, name) })
   }
 
   return {
-    // The decisions are about this very listing, so only what is missing from it has to be compared.
-    async took(session, listing) {
+    // The decisions are about this very listing, so only missing definitions have to be compared.
+    async onMainListed(session, listing) {
       if (isWhole(listing)) shown.delete(session)
       else await keep(session, listing, verdict())
       return isAsAccepted(session)
@@ -172,7 +162,7 @@ export function createOwnDefinitions({ upstream, clock, digest, listMs, verdict 
       const { kind, name } = wanted
       if (kind === 'resource') return isHeld(verdict(), kind, name) ? Promise.reject(withdrawn(wanted)) : undefined
       const key = keyOf(wanted)
-      if (isStrange(session, key)) return checkAgain(session, wanted)
+      if (differs(session, key)) return checkAgain(session, wanted)
       return isWithdrawn(key) ? Promise.reject(withdrawn(wanted)) : undefined
     },
     forget: agent => void lastShown.delete(agent),
@@ -210,7 +200,6 @@ function unlisted({ upstream, kind, name }: Definition): AppError {
 }
 
 interface HeldBack extends Definition {
-  /** All agents are shown another definition of it. */
   readonly waits: boolean
 }
 
@@ -224,7 +213,7 @@ function heldBack({ upstream, kind, name, waits }: HeldBack): AppError {
   return new AppError('TOOL_DISABLED', message)
 }
 
-/** The accepted definitions, by kind and name. Computed once per decision, because every call needs them. */
+/** The accepted definitions by kind and name, computed once per decision because every call needs them. */
 function createAccepted(verdict: () => ReviewedListing | undefined): () => Hashes {
   let made: { readonly of: ReviewedListing | undefined; readonly hashes: Hashes } | undefined
   return () => {

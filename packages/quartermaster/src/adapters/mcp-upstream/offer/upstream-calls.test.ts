@@ -4,9 +4,9 @@ import { createFakeClock } from '../../../testing/fake-clock.ts'
 import { failureOf, simpleTool } from '../../../testing/hub.ts'
 import { workerHub } from '../../../testing/worker-hub.ts'
 import type { Connection, TakeOptions } from '../connection/connection.ts'
+import { createRevokedAgents } from '../connection/connections.ts'
 import { SendFailure } from '../peer/channel.ts'
 import type { Session } from '../peer/session.ts'
-import { createRevokedAgents } from '../revoked-agents.ts'
 import { untilAborted } from '../testing/until-aborted.ts'
 import { createLatencies, createUpstreamCalls, type Serving, type UpstreamCalls } from './upstream-calls.ts'
 
@@ -16,7 +16,7 @@ const NOT_FOUND = new SendFailure('HTTP 404.', { wasSent: 'turnedAway', status: 
 
 /** A tool that changes something and may take 4 s, of a server with which its call meets these in turn. The last one stays. */
 async function stage(...meetings: ('is held back' | 'is at work' | Error)[]) {
-  const facts = { mayRepeat: true, mutates: true, givenMs: undefined, needsTask: false, isKeyed: false }
+  const facts = { mayRepeat: true, mutates: true, ownerTimeoutMs: undefined, needsTask: false, isKeyed: false }
   const served = { name: 'write', inputSchema: {}, ...facts }
   const meet = () => (meetings.length > 1 ? meetings.shift() : meetings[0])
   const session: Pick<Session, 'ask'> = {
@@ -33,7 +33,7 @@ async function stage(...meetings: ('is held back' | 'is at work' | Error)[]) {
       if (meetings[0] === 'is held back') await untilAborted(signal)
       return session as Session
     },
-    suspect: async () => {},
+    verifyAlive: async () => {},
   }
   const write = simpleTool('s_write', {
     mutates: true,
@@ -94,7 +94,7 @@ it.each([
     const revokedAgents = createRevokedAgents()
     const session = { ask: async () => (seen.push('asked'), {}) } as unknown as Session
     const serving: Pick<Serving, 'connectionOf' | 'check'> = {
-      connectionOf: () => ({ takeNow: () => session, answered() {} }) as unknown as Connection,
+      connectionOf: () => ({ takeNow: () => session, noteSuccess() {} }) as unknown as Connection,
       async check(_session, { kind, name }) {
         seen.push(`${kind} ${name}`)
         if (refuses === `${kind} ${name}`) throw new AppError('TOOL_DISABLED', 'It is held back.')

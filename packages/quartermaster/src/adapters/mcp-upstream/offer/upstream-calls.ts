@@ -15,40 +15,37 @@ import {
 import { type Clock, createInFlight, type MirroredParameter, mirroredParameters } from '../../../core/kernel/index.ts'
 import { isRecord, type Params, parameterHeaders } from '../../mcp-wire/index.ts'
 import type { Connection } from '../connection/connection.ts'
+import type { RevokedAgents } from '../connection/connections.ts'
 import { type RetryOptions, sendWithRetry } from '../connection/send-with-retry.ts'
 import { notThereFor } from '../connection/upstream-errors.ts'
 import { RPC, RpcError } from '../peer/channel.ts'
-import type { AskOptions, Behind, Session } from '../peer/session.ts'
-import type { RevokedAgents } from '../revoked-agents.ts'
+import type { AskOptions, Requester, Session } from '../peer/session.ts'
 import type { OwnDefinitions, Wanted } from './own-definitions.ts'
 import type { UpstreamSubscriptions } from './upstream-subscriptions.ts'
 
 export interface ServedTool {
   readonly name: string
   readonly inputSchema: unknown
-  /** Whether calling it twice is the same as once. */
+  /** Whether the tool is idempotent. */
   readonly mayRepeat: boolean
-  /** Whether calling it may change something. */
   readonly mutates: boolean
-  /** How long its owner has said that a call may take, where that was said. */
-  readonly givenMs: number | undefined
+  /** The time limit set by the owner, if any. */
+  readonly ownerTimeoutMs: number | undefined
   /** Whether it only runs as a task (MCP 2025-11-25, `execution.taskSupport`). */
   readonly needsTask: boolean
-  /** Whether the server is told which operation it is, so that it can tell a repeat. */
+  /** Whether the server gets the operation's key, so that it can recognise a repeat. */
   readonly isKeyed: boolean
 }
 
-/** A prompt or a template, by the server's own name. */
 export interface Suggesting {
   readonly kind: 'prompt' | 'template'
   readonly name: string
 }
 
-/** What can be asked of an upstream on an agent's behalf. */
+/** Requests to an upstream on behalf of agents. */
 export interface UpstreamCalls {
   call(tool: ServedTool): (input: unknown, context: CallContext) => Promise<ToolResult>
   prompt(name: string): (args: Readonly<Record<string, string>>, context: ReadingContext) => Promise<PromptResult>
-  /** Directly, or by the template of its address. */
   read(uri: string, template: string | undefined, context: ReadingContext): Promise<PassedContents>
   /** Suggests values for an argument of a prompt or a name in a template. */
   suggest(of: Suggesting, argument: string): (value: string, context: SuggestContext) => Promise<Suggested>
@@ -60,23 +57,22 @@ interface UpstreamCallsDeps {
   readonly budgetMs: number
   readonly latencies: Latencies
   readonly revokedAgents: Pick<RevokedAgents, 'since'>
-  /** Who serves a request now. Asked again for each try. */
+  /** The upstream that serves a request now; looked up again for each try. */
   serving(): Pick<Serving, 'connectionOf' | 'check'>
 }
 
 /**
- * Of one agent to one server: half of what an agent may have open altogether, so that calls waiting for a hanging
- * server leave room for others.
+ * Per agent and server: half of what an agent may have open altogether, so that calls waiting for a hanging server
+ * leave room for others.
  */
 export const MOST_OPEN_CALLS = 128
 
-interface Passing {
+interface OutgoingRequest {
   readonly agent: string
   readonly facts: Pick<RetryOptions, 'what' | 'signal' | 'mayRepeat' | 'mutates' | 'hasAsked' | 'call'>
-  /** The definitions that have to be as accepted. */
   readonly uses: readonly Pick<Wanted, 'kind' | 'name'>[]
   /**
-   * Sends the request when it is its turn. Throws with `refuseLost` where the agent has lost the server since it began.
+   * Sends the request. Calls `refuseLost` before each send: it throws where the agent has lost the server meanwhile.
    */
   ask(session: Session, refuseLost: () => void): Promise<Params>
 }
@@ -87,7 +83,7 @@ export function createUpstreamCalls(deps: UpstreamCallsDeps): UpstreamCalls {
   const { upstream, clock, budgetMs, latencies, revokedAgents, serving } = deps
   const places = createInFlight({ most: MOST_OPEN_CALLS, what: `requests to "${upstream}" under way` })
 
-  async function passFor(passing: Passing): Promise<Params> {
+  async function sendFor(passing: OutgoingRequest): Promise<Params> {
     const { agent, facts, ask } = passing
     const leave = enter(agent, facts.call)
     try {
@@ -104,7 +100,7 @@ export function createUpstreamCalls(deps: UpstreamCallsDeps): UpstreamCalls {
           refuseLost()
           return ask(session, refuseLost)
         }
-        // By the upstream that serves it when the session was taken: the session is its own.
+        // By the upstream that the session belongs to.
         const checking = checkAll(serving().check, session, passing)
         return checking ? checking.then(begin) : begin()
       })
@@ -123,31 +119,31 @@ export function createUpstreamCalls(deps: UpstreamCallsDeps): UpstreamCalls {
   }
 
   return {
-    call({ name, inputSchema, mayRepeat, mutates, givenMs, needsTask, isKeyed }) {
+    call({ name, inputSchema, mayRepeat, mutates, ownerTimeoutMs, needsTask, isKeyed }) {
       const what = `the tool "${name}"`
-      const uses: Passing['uses'] = [{ kind: 'tool', name }]
+      const uses: OutgoingRequest['uses'] = [{ kind: 'tool', name }]
       let mirrored: readonly MirroredParameter[] | undefined
       return async (input, context) => {
         mirrored ??= mirroredParameters(inputSchema)
         const headers = mirrored.length > 0 ? parameterHeaders(mirrored, input) : undefined
         const signal = cancelSignalOf(context)
         let isAsked = false
-        const behind = behindOf(context, () => {
+        const requester = requesterOf(context, () => {
           isAsked = true
         })
         const options = {
           signal,
-          behind,
+          requester,
           trace: context.trace,
           idempotencyKey: isKeyed ? context.idempotencyKey : undefined,
           onProgress: context.progress,
           headers,
-          givenMs,
+          ownerTimeoutMs: ownerTimeoutMs,
           asTask: needsTask,
         }
         const params = { name, arguments: input }
         const startedAt = performance.now()
-        const result = await passFor({
+        const result = await sendFor({
           agent: context.caller.name,
           facts: { what, signal, mayRepeat, mutates, hasAsked: () => isAsked, call: context },
           uses,
@@ -158,7 +154,7 @@ export function createUpstreamCalls(deps: UpstreamCallsDeps): UpstreamCalls {
       }
     },
     prompt: name => async (args, context) => {
-      const result = await passFor({
+      const result = await sendFor({
         agent: context.caller.name,
         facts: { what: `the prompt "${name}"`, signal: context.signal, ...READS },
         uses: [{ kind: 'prompt', name }],
@@ -168,10 +164,10 @@ export function createUpstreamCalls(deps: UpstreamCallsDeps): UpstreamCalls {
     },
     async read(uri, template, context) {
       const resource = { kind: 'resource', name: uri } as const
-      const result = await passFor({
+      const result = await sendFor({
         agent: context.caller.name,
         facts: { what: `the resource "${uri}"`, signal: context.signal, ...READS },
-        // What is held back is not available through a template either.
+        // A held-back resource is not available through a template either.
         uses: template === undefined ? [resource] : [{ kind: 'template', name: template }, resource],
         ask: session => session.ask('resources/read', { uri }, optionsOf(context)),
       })
@@ -184,8 +180,8 @@ export function createUpstreamCalls(deps: UpstreamCallsDeps): UpstreamCalls {
         argument: { name: argument, value },
         ...(Object.keys(others).length > 0 ? { context: { arguments: others } } : {}),
       }
-      const options = { signal, behind: silent(callerOf(context)) }
-      const result = await passFor({
+      const options = { signal, requester: silentRequester(callerOf(context)) }
+      const result = await sendFor({
         agent: caller.name,
         facts: { what: 'a suggestion', signal, ...READS },
         uses: [of],
@@ -196,11 +192,10 @@ export function createUpstreamCalls(deps: UpstreamCallsDeps): UpstreamCalls {
   }
 }
 
-/** One after the other; synchronous where all is as it should be. */
 function checkAll(
   check: Serving['check'],
   session: Session,
-  passing: Pick<Passing, 'uses' | 'facts'>,
+  passing: Pick<OutgoingRequest, 'uses' | 'facts'>,
   from = 0,
 ): Promise<void> | undefined {
   const used = passing.uses[from]
@@ -215,10 +210,10 @@ function refTo({ kind, name }: Suggesting): Params {
 }
 
 function optionsOf(context: CallContext | ReadingContext): AskOptions {
-  return { signal: context.signal, behind: behindOf(context) }
+  return { signal: context.signal, requester: requesterOf(context) }
 }
 
-function behindOf(context: CallContext | ReadingContext, onAsked = () => {}): Behind {
+function requesterOf(context: CallContext | ReadingContext, onAsked = () => {}): Requester {
   return {
     caller: callerOf(context),
     canAnswer: {
@@ -237,45 +232,44 @@ function behindOf(context: CallContext | ReadingContext, onAsked = () => {}): Be
   }
 }
 
-/** Two clients of one agent are two callers: each may have its own person, and the question is not for the other's. */
+/** Two clients of one agent are two callers: each may have its own person, and a question is for one of them. */
 function callerOf({ caller, client }: Pick<CallContext, 'caller' | 'client'>): string {
   return `${caller.name} ${client}`
 }
 
 /** No person is asked while an argument is being typed. */
-function silent(caller: string): Behind {
+function silentRequester(caller: string): Requester {
   const canAnswer = { form: false, url: false, model: false, roots: false }
   return { caller, canAnswer, ask: async () => ({ action: 'decline' }), log() {} }
 }
 
-/** How often a server may send a person to addresses before it carries out the call. */
+/** How often a server may send a person to addresses during one call. */
 export const MOST_ADDRESS_ROUNDS = 5
 
 interface AddressedCall {
   readonly session: Session
   readonly params: Params
   readonly options: AskOptions
-  /** Throws where the agent has lost the server since it began. */
   refuseLost(): void
 }
 
-/** Before 2026-07-28 a server refuses a call until a person has visited the addresses it names. */
+/** Before 2026-07-28 a server refuses a call until a person has visited the addresses that it names. */
 function callWithAddresses(call: AddressedCall, visits = 0): Promise<Params> {
   const { session, params, options, refuseLost } = call
   return session.ask('tools/call', params, options).catch(async error => {
     const asked = addressesIn(error)
     if (asked.length === 0 || visits >= MOST_ADDRESS_ROUNDS) throw error
-    const { behind } = options
-    // The server may know of the visit in this session only.
-    if (!(await session.hold(() => areConfirmed(behind, asked)))) throw error
+    const { requester } = options
+    // The server may know of the visit only in this session.
+    if (!(await session.holdOpen(() => areConfirmed(requester, asked)))) throw error
     refuseLost()
     return callWithAddresses(call, visits + 1)
   })
 }
 
-async function areConfirmed(behind: Behind, asked: readonly Address[]): Promise<boolean> {
+async function areConfirmed(requester: Requester, asked: readonly Address[]): Promise<boolean> {
   for (const { url, message, elicitationId } of asked) {
-    const { action } = await behind.ask({ kind: 'url', url, message, elicitationId })
+    const { action } = await requester.ask({ kind: 'url', url, message, elicitationId })
     if (action !== 'accept') return false
   }
   return true
@@ -298,7 +292,7 @@ function addressesIn(error: unknown): Address[] {
   })
 }
 
-/** A total that the server does not give is not invented. */
+/** Adds no total that the server did not give. */
 function suggestedIn({ completion }: Params): Suggested {
   const { values, total, hasMore } = isRecord(completion) ? completion : {}
   return {
@@ -310,7 +304,6 @@ function suggestedIn({ completion }: Params): Suggested {
 
 export interface Latencies {
   add(ms: number): void
-  /** Nothing before the first call. */
   summary(): { calls: number; p50Ms: number; p99Ms: number } | undefined
 }
 
@@ -337,9 +330,7 @@ function round(ms: number): number {
   return Math.round(ms * 100) / 100
 }
 
-/** What it takes to serve an agent's request. */
 export interface Serving {
-  /** The connection through which an agent's requests go. */
   connectionOf(agent: string): Connection
   /** Throws for definitions that a connection shows differently than accepted. */
   readonly check: OwnDefinitions['check']
@@ -349,7 +340,7 @@ export interface Serving {
 /** The upstream that serves requests: definitions outlive the connections that they were made with. */
 export interface Service {
   serving(): Serving
-  /** Requests and subscribers go to another upstream from now on. */
+  /** From now on another upstream serves requests and subscribers. */
   handOver(to: () => Serving): void
 }
 

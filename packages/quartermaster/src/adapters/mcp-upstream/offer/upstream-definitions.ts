@@ -33,17 +33,14 @@ import {
 import { isRecord, type Params } from '../../mcp-wire/index.ts'
 import type { Suggesting, UpstreamCalls } from './upstream-calls.ts'
 
-/** The facts about a server from which definitions are made. */
 interface OfferedParts {
   readonly upstream: string
   readonly config: UpstreamConfig
-  /** As the server lists them; only what may be offered. */
+  /** As the server lists them, without held-back ones. */
   readonly offered: readonly OfferedDefinition[]
   /** Tools and prompts that are not offered now, and why. */
   readonly withheld: readonly HeldDefinition[]
-  /** Tools that it no longer has, by name. */
   readonly gone: readonly string[]
-  /** Why nothing is known about it yet. */
   readonly unseen: string | undefined
   readonly dependency: DependencyDefinition
   readonly calls: UpstreamCalls
@@ -51,7 +48,7 @@ interface OfferedParts {
   watch(agent: string, uri: string, onUpdated: () => void): () => void
 }
 
-/** An upstream as a capability, like one defined in code. In steps, because it may be large. */
+/** An upstream as a capability. In steps, because it may be large. */
 export function* capabilityOf(parts: OfferedParts): Steps<OfferedCapability> {
   const { upstream, config, unseen, dependency } = parts
   const tools = yield* toolsOf(parts)
@@ -81,7 +78,6 @@ export function* capabilityOf(parts: OfferedParts): Steps<OfferedCapability> {
   return { capability, problems: [...tools.problems, ...prompts.problems], named }
 }
 
-/** A capability, and what agents call its definitions. */
 export interface OfferedCapability {
   readonly capability: Capability
   readonly problems: readonly Problem[]
@@ -97,7 +93,7 @@ function addressed(uri: string | undefined, uriTemplate = ''): NamedDefinition {
   return { kind, own, name: undefined, state: 'offered' }
 }
 
-/** With the names they would have next to the others. */
+/** With the names they would have next to the offered ones. */
 function heldNames(parts: OfferedParts, tools: Names, prompts: Names): NamedDefinition[] {
   const { config, withheld } = parts
   const ownNames = (wanted: 'tool' | 'prompt') => withheld.filter(({ kind }) => kind === wanted).map(({ name }) => name)
@@ -126,7 +122,6 @@ interface Made<T> {
 
 const NOTHING: Made<never> = { made: [], problems: [], names: new Map() }
 
-/** Names that agents call things by, by the server's own. */
 type Names = ReadonlyMap<string, string>
 
 function* toolsOf(parts: OfferedParts): Steps<Made<AnyTool>> {
@@ -144,11 +139,19 @@ function* toolsOf(parts: OfferedParts): Steps<Made<AnyTool>> {
     const mutates = facts.mutates !== false
     const mayRepeat = !mutates || facts.idempotent === true
     const needsTask = isRecord(raw.execution) && raw.execution.taskSupport === 'required'
-    // A call that changes nothing can be repeated without harm, and has no record to look its id up in.
+    // A read can be repeated without harm, and has no record to look its id up in.
     const isKeyed = mutates && config.idempotencyKey
     const { inputSchema } = raw
-    const givenMs = facts.timeoutMs
-    const handler = calls.call({ name: own, inputSchema, mayRepeat, mutates, givenMs, needsTask, isKeyed })
+    const ownerTimeoutMs = facts.timeoutMs
+    const handler = calls.call({
+      name: own,
+      inputSchema,
+      mayRepeat,
+      mutates,
+      ownerTimeoutMs: ownerTimeoutMs,
+      needsTask,
+      isKeyed,
+    })
     return [defineTool({ ...facts, codeHash: hash, handler }) as AnyTool]
   })
   const held = withheld.filter(({ kind }) => kind === 'tool')
@@ -177,7 +180,7 @@ function absences(parts: OfferedParts, offered: Names): Pick<Capability, 'withhe
   }
 }
 
-/** With the names they would have next to the others; what is not offered takes no name from what is. */
+/** With the names they would have next to the offered ones, from which they take none. */
 function notOffered(
   tools: readonly { readonly name: string; readonly reason: string }[],
   parts: OfferedParts,
@@ -290,7 +293,7 @@ function titled(raw: Params): { title?: string } {
   return title === undefined ? {} : { title: title.slice(0, 200) }
 }
 
-/** By name: stored and listed definitions must not differ in order alone. */
+/** Sorted: stored and listed definitions must not differ in order alone. */
 function named(offered: OfferedParts['offered'], wanted: OfferedDefinition['kind']): OfferedDefinition[] {
   const found = offered.filter(({ kind }) => kind === wanted)
   return found.toSorted((a, b) => (a.name < b.name ? -1 : Number(a.name > b.name)))
@@ -305,11 +308,10 @@ function textIn(record: Params, field: string): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined
 }
 
-/** A definition with the name that agents call it by. */
 interface NamedDefinition {
   readonly kind: PinKind
   readonly own: string
-  /** `undefined` where that is the name, whatever is configured. */
+  /** `undefined` where `own` is the name, whatever is configured. */
   readonly name: string | undefined
   /** A held-back definition was changed by its server, or was never offered. */
   readonly state: 'offered' | 'changed' | 'unoffered'
@@ -320,9 +322,9 @@ interface NamedDefinition {
  * must not reach a later one.
  */
 export interface NameClaims {
-  /** The stored times go before ours; what is not stored yet stays. */
+  /** Stored times take precedence; unstored claims stay. */
   take(verdict: ReviewedListing): void
-  /** These are offered now, and nothing else. A definition that keeps its name keeps its time. */
+  /** Exactly these are offered now. A definition that keeps its name keeps its time. */
   settle(definitions: readonly NamedDefinition[], now: number): Claim[]
   /** Changes to store. */
   unwritten(): ClaimChange[]
@@ -334,8 +336,8 @@ export function createNameClaims(): NameClaims {
   const onRecord = new Map<string, Recorded>()
 
   function claimOf({ kind, own, name, state }: NamedDefinition, now: number): NameClaim | undefined {
-    // A definition that its server changed keeps its name, and gets no other, also when the change was refused: the
-    // server may take it back, and agents would call another definition until then.
+    // A changed definition keeps its name, and gets no other, also when the change was refused: the server may revert
+    // it, and agents would call another definition until then.
     if (state === 'unoffered') return undefined
     const known = claims.get(keyOf(kind, own))
     if (known && (known.as === undefined || known.as === name)) return { as: name, since: known.since }

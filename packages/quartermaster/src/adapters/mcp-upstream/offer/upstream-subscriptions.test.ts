@@ -5,7 +5,7 @@ import { createUpstreamSubscriptions, type SubscriptionConnection } from './upst
 /** A connection to a server that is awake or not, and what it was told to listen for. */
 function hearing() {
   const wanted: string[][] = []
-  const session = { watch: (uris: ReadonlySet<string>) => void wanted.push([...uris]) } as Session
+  const session = { subscribeTo: (uris: ReadonlySet<string>) => void wanted.push([...uris]) } as Session
   const server = { isAwake: true, starts: 0 }
   const connection: SubscriptionConnection = {
     session: () => (server.isAwake ? session : undefined),
@@ -26,9 +26,9 @@ function stage() {
     note: text => void notes.push(text),
   })
   const add = (uri: string, onUpdated = () => {}) => subscriptions.add('ada', uri, onUpdated)
-  const apply = () => subscriptions.apply(all.connection, all.session)
-  const updated = (uri: string) => subscriptions.updated(all.connection, uri)
-  const isWatched = () => subscriptions.isWatched(all.connection)
+  const apply = () => subscriptions.onConnected(all.connection, all.session)
+  const updated = (uri: string) => subscriptions.onUpdated(all.connection, uri)
+  const isWatched = () => subscriptions.hasSubscribers(all.connection)
   return { subscriptions, add, apply, updated, isWatched, own, left, notes, ...all }
 }
 

@@ -4,67 +4,63 @@ import type { Session } from '../peer/session.ts'
 
 /** Subscribers to resources of a server, over all its connections. */
 export interface UpstreamSubscriptions {
-  /** Returns how to stop. Starts a sleeping server: otherwise it could not notify. */
+  /** Returns how to stop. Starts a sleeping server, which could not notify otherwise. */
   add(agent: string, uri: string, onUpdated: () => void): () => void
-  /** Subscribes a new session, and tells subscribers that something may have changed before. */
-  apply(connection: SubscriptionConnection, session: Session): void
-  updated(connection: SubscriptionConnection, uri: string): void
-  /** Whether any subscriber uses this connection. */
-  isWatched(connection: SubscriptionConnection): boolean
+  /** Subscribes a new session, and notifies subscribers that something may have changed before. */
+  onConnected(connection: SubscriptionConnection, session: Session): void
+  onUpdated(connection: SubscriptionConnection, uri: string): void
+  hasSubscribers(connection: SubscriptionConnection): boolean
   /** Agents may have other connections by now: subscribers move to theirs. */
-  settle(): void
-  /** This connection lost its slot: its subscribers wait for another one. */
-  displaced(connection: SubscriptionConnection): void
+  reassign(): void
+  /** Subscribers of an evicted connection wait for another one. */
+  onEvicted(connection: SubscriptionConnection): void
   /** A slot may be free for subscribers without a connection. They get it in a moment. */
-  roomMade(): void
-  /** Another upstream replaces this one: subscribers move to it. */
+  onSlotFree(): void
+  /** Moves all subscribers to the upstream that replaces this one. */
   handOver(to: Pick<UpstreamSubscriptions, 'takeOver'>): void
-  /** Takes the subscribers of the replaced upstream. */
   takeOver(subscribers: readonly Subscriber[]): void
 }
 
 interface UpstreamSubscriptionsDeps {
   /** The connection for an agent's subscriptions: it receives the agent's own notifications, and no one else's. */
   connectionOf(agent: string): SubscriptionConnection
-  /** Whether it was not replaced. */
   isInUse(connection: SubscriptionConnection): boolean
-  /** Logs a line for people who maintain the upstream. */
   note(text: string): void
 }
 
 export function createUpstreamSubscriptions(deps: UpstreamSubscriptionsDeps): UpstreamSubscriptions {
   const { connectionOf, isInUse, note } = deps
-  /** Subscribers, and the connection of each; none while there is none to be had. */
-  const places = new Map<Subscriber, SubscriptionConnection | undefined>()
+  /** The connection of each subscriber; `undefined` while no slot is free. */
+  const connections = new Map<Subscriber, SubscriptionConnection | undefined>()
   const byConnection = createSubscribers()
   let isRoomDue = false
 
-  function hear(connection: SubscriptionConnection): void {
+  function subscribe(connection: SubscriptionConnection): void {
     const session = connection.session()
-    if (session) session.watch(byConnection.wanted(connection))
+    if (session) session.subscribeTo(byConnection.wanted(connection))
     else if (byConnection.isAny(connection)) connection.start()
   }
 
-  /** A replaced connection is asked nothing more, and its notifications are dropped. */
-  function hearLess(connection: SubscriptionConnection): void {
-    if (isInUse(connection)) connection.session()?.watch(byConnection.wanted(connection))
+  /** A replaced connection gets no more requests, and its notifications are dropped. */
+  function unsubscribe(connection: SubscriptionConnection): void {
+    if (isInUse(connection)) connection.session()?.subscribeTo(byConnection.wanted(connection))
   }
 
-  function place(subscriber: Subscriber, connection: SubscriptionConnection | undefined): void {
-    places.set(subscriber, connection)
+  function assign(subscriber: Subscriber, connection: SubscriptionConnection | undefined): void {
+    connections.set(subscriber, connection)
     if (connection) byConnection.add(connection, subscriber)
     subscriber.stop = () => remove(subscriber)
   }
 
   function remove(subscriber: Subscriber): void {
-    const connection = places.get(subscriber)
-    places.delete(subscriber)
+    const connection = connections.get(subscriber)
+    connections.delete(subscriber)
     if (!connection || !byConnection.remove(connection, subscriber)) return
-    hearLess(connection)
+    unsubscribe(connection)
     roomMade()
   }
 
-  /** Without a free slot for another connection a subscriber goes on waiting. */
+  /** Without a free slot the subscriber goes on waiting. */
   function find(subscriber: Subscriber, found = new Map<string, Found>()): SubscriptionConnection | undefined {
     const { agent, uri } = subscriber
     const { connection, why } = found.get(agent) ?? look(agent)
@@ -81,94 +77,97 @@ export function createUpstreamSubscriptions(deps: UpstreamSubscriptionsDeps): Up
     }
   }
 
-  const isWaiting = (subscriber: Subscriber) => places.has(subscriber) && places.get(subscriber) === undefined
+  const isWaiting = (subscriber: Subscriber) => connections.has(subscriber) && connections.get(subscriber) === undefined
 
-  function settle(): void {
+  function reassign(): void {
     const found = new Map<string, Found>()
     const moved: Subscriber[] = []
     const before = new Set<SubscriptionConnection>()
-    for (const [subscriber, connection] of [...places]) {
+    for (const [subscriber, connection] of [...connections]) {
       const next = find(subscriber, found)
       if (next === connection) continue
       if (connection && byConnection.remove(connection, subscriber)) before.add(connection)
-      place(subscriber, next)
+      assign(subscriber, next)
       moved.push(subscriber)
     }
-    for (const connection of before) hearLess(connection)
+    for (const connection of before) unsubscribe(connection)
     begin(moved)
   }
 
-  /** Later: the caller that freed the slot may be about to use it, and slots may be freed while others are assigned. */
+  /**
+   * In a microtask: the caller that freed the slot may be about to use it, and slots may be freed while others are
+   * assigned.
+   */
   function roomMade(): void {
-    if (isRoomDue || ![...places.keys()].some(isWaiting)) return
+    if (isRoomDue || ![...connections.keys()].some(isWaiting)) return
     isRoomDue = true
     queueMicrotask(() => {
       isRoomDue = false
-      settle()
+      reassign()
     })
   }
 
   /**
-   * Tells new subscribers of a running session that something may have changed. The others are told by their next
-   * session.
+   * Notifies new subscribers of a running session that something may have changed. The next session notifies the
+   * others.
    */
   function begin(subscribers: readonly Subscriber[]): void {
-    for (const connection of new Set(subscribers.map(one => places.get(one)))) if (connection) hear(connection)
-    tellAll(subscribers.filter(one => places.get(one)?.session()))
+    for (const connection of new Set(subscribers.map(one => connections.get(one))))
+      if (connection) subscribe(connection)
+    notifyAll(subscribers.filter(one => connections.get(one)?.session()))
   }
 
   return {
     add(agent, uri, onUpdated) {
-      const subscriber: Subscriber = { agent, uri, tell: safely(onUpdated, note), stop() {} }
+      const subscriber: Subscriber = { agent, uri, notify: safely(onUpdated, note), stop() {} }
       const connection = find(subscriber)
       const isNew = connection && byConnection.at(connection, uri).length === 0
-      place(subscriber, connection)
-      if (isNew) hear(connection)
+      assign(subscriber, connection)
+      if (isNew) subscribe(connection)
       return () => subscriber.stop()
     },
-    apply(connection, session) {
+    onConnected(connection, session) {
       if (!byConnection.isAny(connection)) return
-      session.watch(byConnection.wanted(connection))
-      tellAll(byConnection.all(connection))
+      session.subscribeTo(byConnection.wanted(connection))
+      notifyAll(byConnection.all(connection))
     },
-    updated: (connection, uri) => tellAll(byConnection.at(connection, uri)),
-    isWatched: byConnection.isAny,
-    settle,
-    displaced(connection) {
+    onUpdated: (connection, uri) => notifyAll(byConnection.at(connection, uri)),
+    hasSubscribers: byConnection.isAny,
+    reassign,
+    onEvicted(connection) {
       const left = byConnection.all(connection)
       for (const subscriber of left) {
         byConnection.remove(connection, subscriber)
-        places.set(subscriber, undefined)
+        connections.set(subscriber, undefined)
       }
       for (const agent of new Set(left.map(one => one.agent)))
         note(
           `[${agent}] Nothing is heard of changes for now: a call of another agent needed the place of its connection.`,
         )
     },
-    roomMade,
+    onSlotFree: roomMade,
     handOver(to) {
-      const left = [...places.keys()]
-      // The server is not told: a replaced connection is asked nothing more, and its notifications are dropped.
-      places.clear()
+      const left = [...connections.keys()]
+      // The server is not told: a replaced connection gets no more requests, and its notifications are dropped.
+      connections.clear()
       byConnection.clear()
       to.takeOver(left)
     },
     takeOver(more) {
-      for (const subscriber of more) place(subscriber, find(subscriber))
+      for (const subscriber of more) assign(subscriber, find(subscriber))
       begin(more)
     },
   }
 }
 
-/** Where an agent subscribes, or why it cannot. */
+/** The connection for an agent's subscriptions, or why there is none. */
 interface Found {
   readonly connection?: SubscriptionConnection | undefined
   readonly why?: string | undefined
 }
 
-/** Changes while no session listened are unknown. */
-function tellAll(subscribers: readonly Subscriber[]): void {
-  for (const { tell } of subscribers) tell()
+function notifyAll(subscribers: readonly Subscriber[]): void {
+  for (const { notify } of subscribers) notify()
 }
 
 /** A subscriber that throws must not affect the server or other subscribers. */
@@ -182,21 +181,18 @@ function safely(onUpdated: () => void, note: (text: string) => void): () => void
   }
 }
 
-/** A connection, as far as subscriptions need it. */
 export type SubscriptionConnection = Pick<Connection, 'session' | 'start'>
 
 interface Subscriber {
   readonly agent: string
   readonly uri: string
-  tell(): void
-  /** Unsubscribes it where it is now. */
+  notify(): void
   stop(): void
 }
 
-/** The subscribers by connection and address. */
 interface Subscribers {
   add(connection: SubscriptionConnection, subscriber: Subscriber): void
-  /** Answers whether that was the last one at its address. */
+  /** Answers whether that was the last subscriber at its address. */
   remove(connection: SubscriptionConnection, subscriber: Subscriber): boolean
   wanted(connection: SubscriptionConnection): ReadonlySet<string>
   at(connection: SubscriptionConnection, uri: string): readonly Subscriber[]

@@ -2,12 +2,11 @@ import type { CancelSignal, Clock } from '../../../core/kernel/index.ts'
 
 interface PauseOptions {
   readonly clock: Pick<Clock, 'after'>
-  /** Ends it early, as does an abort. Neither is an error: the caller checks the result. */
+  /** Ends the pause early, as does an abort. Neither is an error: the caller checks the result. */
   readonly until?: Promise<unknown> | undefined
   readonly signal?: CancelSignal | undefined
 }
 
-/** Waits, unless it is ended early. */
 export function pause(ms: number, { clock, until, signal }: PauseOptions): Promise<void> {
   if (signal?.aborted) return Promise.resolve()
   return new Promise(resolve => {
@@ -24,12 +23,11 @@ export function pause(ms: number, { clock, until, signal }: PauseOptions): Promi
 
 interface TimeLimitOptions {
   readonly clock: Pick<Clock, 'after'>
-  /** The reason to abort with when the time is over. */
   readonly reason: string | Error
   readonly signal?: CancelSignal | undefined
 }
 
-/** Work that is aborted when its time is over. */
+/** Aborts the work when its time is over. */
 export async function withTimeLimit<T>(
   ms: number,
   { clock, reason, signal }: TimeLimitOptions,

@@ -4,7 +4,7 @@ import { openSilentServer } from '../testing/silent-server.ts'
 import { SendFailure, type WasSent } from './channel.ts'
 import { GATHER_MS } from './legacy-questions.ts'
 import { LONGEST_DELAY_MS } from './questions.ts'
-import type { Behind } from './session.ts'
+import type { Requester } from './session.ts'
 
 const CAN = { form: true, url: true, model: true, roots: true }
 const QUESTION = { message: 'Sure?', requestedSchema: {} }
@@ -17,9 +17,9 @@ async function stage(...fates: (Error | Promise<undefined>)[]) {
   const failing = async (message: Message) => (isResponse(message) ? fates.shift() : undefined)
   const server = await openSilentServer({ failing })
   const call = (caller = 'ada', canAnswer = CAN) => {
-    const behind: Behind = { caller, canAnswer, ask: async () => ({ action: 'accept', content: {} }), log() {} }
+    const requester: Requester = { caller, canAnswer, ask: async () => ({ action: 'accept', content: {} }), log() {} }
     const controller = new AbortController()
-    const result = server.session.ask('tools/call', { name: 'pay' }, { signal: controller.signal, behind })
+    const result = server.session.ask('tools/call', { name: 'pay' }, { signal: controller.signal, requester })
     result.catch(() => {})
     const id = server.idsOf('tools/call').at(-1)
     const giveUp = () => controller.abort(new Error('enough'))

@@ -3,19 +3,18 @@ import { type CancelSignal, sentence } from '../../../core/kernel/index.ts'
 import { excerptOf } from '../../../core/upstreams/index.ts'
 import { MOST_SAID } from '../../http-client/index.ts'
 import { type Id, isRecord, type Message, type Response } from '../../mcp-wire/index.ts'
-import { LEGACY_VERSIONS, MODERN_VERSION } from './message-limits.ts'
 
 export interface ChannelEnd {
   /**
-   * `exited`: its program ended. `lost`: the connection broke. `unreachable`: no request gets through any more (HTTP).
-   * `hung`: it does not answer any more. `garbled`: it does not speak the protocol. `sessionLost`: the server has
-   * forgotten us. `unauthorized`: a person has to sign in. `failing`: it answers, but no request succeeds. `closed`: we
-   * closed it.
+   * `exited`: the program ended. `lost`: the connection broke. `unreachable`: no request gets through any more
+   * (HTTP). `hung`: the server stopped answering. `garbled`: it does not speak the protocol. `sessionLost`: it forgot
+   * the session. `unauthorized`: a person has to sign in. `failing`: it answers, but no request succeeds. `closed`:
+   * we closed it.
    */
   readonly kind: EndKind
   /** A sentence of ours, without a secret. A model may read it. */
   readonly reason: string
-  /** The server's own words, shortened: text of a stranger, which only people see. */
+  /** The server's own words, shortened, for people only. */
   readonly said?: string | undefined
 }
 
@@ -44,43 +43,39 @@ const SHUT: ReadonlySet<EndKind> = new Set(['sessionLost', 'unauthorized', 'unre
 export interface Channel {
   /** Resolves when the message was handed over. Rejects with a `SendFailure`. */
   send(message: Message, options?: SendOptions): Promise<void>
-  /**
-   * Takes back a request that no server can have seen, and answers whether it did. Absent where nothing waits to be
-   * sent.
-   */
+  /** Takes back a request that was not sent yet, and answers whether it did. Absent where nothing waits to be sent. */
   withdraw?(id: Id): boolean
   /**
-   * Ends it and whatever it started, for a reason that may be known. Resolves when nothing of it is left, except for
-   * answers still to come from a server that is shut, if that is the reason.
+   * Ends the channel and whatever it started. Resolves when nothing of it is left, except for answers still to come
+   * from a server that is shut, if that is the reason.
    */
   close(end?: ChannelEnd): Promise<void>
-  /** The processes behind it, if any. */
   pids(): readonly number[]
-  /** The agreed revision (HTTP repeats it in a header). */
+  /** Sets the agreed revision (HTTP repeats it in a header). */
   agreed?(version: string): void
   /**
-   * Since when notifications are received without a gap; `undefined` while they are not. Absent where there can be no
-   * gap as long as the channel exists.
+   * Since when notifications are received without a gap; `undefined` while they are not. Absent where no gap is
+   * possible.
    */
   listeningSince?(): number | undefined
-  /** Whether every request opens an exchange of its own, which is ended to cancel it (HTTP). */
+  /** Whether every request has its own exchange, which is ended to cancel it (HTTP). */
   readonly hasExchanges: boolean
 }
 
 interface SendOptions {
-  /** Cancels the exchange of this request, where there is one per request (HTTP). */
+  /** Cancels the exchange of this request (HTTP). */
   readonly signal?: CancelSignal | undefined
-  /** In addition to those that follow from the message (HTTP). */
+  /** Besides those that follow from the message (HTTP). */
   readonly headers?: Readonly<Record<string, string>> | undefined
 }
 
 export interface ChannelEvents {
   /**
-   * `of`: the request in whose exchange it came, where each has one. Required, if only as `undefined`, so that no
-   * wrapping channel leaves it out unnoticed.
+   * `of`: the request in whose exchange the message came. Required, if only as `undefined`, so that no wrapping
+   * channel drops it unnoticed.
    */
   onMessage(message: Message, of: Id | undefined): void
-  /** More of an incomplete long message arrived. */
+  /** More of a long message arrived. */
   onPart?(): void
   /** Once. Nothing follows, except for answers of a server that is shut. */
   onEnd(end: ChannelEnd): void
@@ -95,7 +90,7 @@ export interface ChannelEvents {
 }
 
 /**
- * Opens a channel. It may still fail afterwards: a program that does not exist ends it. Rejects with a
+ * Opens a channel. It may still end afterwards: a program that does not exist ends it. Rejects with a
  * `ChannelFailure`.
  */
 export type OpenChannel = (events: ChannelEvents, signal: AbortSignal) => Promise<Channel>
@@ -111,24 +106,23 @@ export class ChannelFailure extends Error {
 }
 
 /**
- * `no`: the server cannot have seen it, so it may be sent again. `refused`: it refused it, and would again.
- * `turnedAway`: it says that it did not accept it; whether that is about the request or about us is found out by asking
- * it something else. `maybe`: unknown.
+ * `no`: the server cannot have seen it, so it may be sent again. `refused`: the server refused it, and would again.
+ * `turnedAway`: the server says that it did not accept it; a probe finds out whether that is about the request or
+ * about us. `maybe`: unknown.
  */
 export type WasSent = 'no' | 'refused' | 'turnedAway' | 'maybe'
 
-/** A message that did not get through, or whose fate is unknown. */
+/** A message that was not delivered, or whose outcome is unknown. */
 export class SendFailure extends Error {
   readonly wasSent: WasSent
-  /** The server is there and asks to come back later. */
+  /** How long a reachable server asks to wait. */
   readonly retryAfterMs: number | undefined
-  /** The HTTP status that it answered with. */
   readonly status: number | undefined
-  /** The server's words about it, for people only. */
+  /** The server's own words, for people only. */
   readonly said: string | undefined
-  /** Whether any repetition would have the same result. */
+  /** Whether any retry would have the same result. */
   readonly isFinal: boolean
-  /** Whether we ended the connection ourselves, for an unrelated reason. */
+  /** Whether we ended the connection, for an unrelated reason. */
   readonly isOurDoing: boolean
   constructor(message: string, facts: SendFailureFacts) {
     super(message, facts.cause === undefined ? undefined : { cause: facts.cause })
@@ -141,14 +135,14 @@ export class SendFailure extends Error {
     this.isOurDoing = facts.isOurDoing === true
   }
 
-  /** A copy with other facts. What only some subclasses know is not copied. */
+  /** A copy with other facts, without those of subclasses. */
   with({ message = this.message, ...facts }: Partial<SendFailureFacts> & { readonly message?: string }): SendFailure {
     return new SendFailure(message, { ...this, cause: this.cause, ...facts })
   }
 }
 
 /**
- * How long a server that is there asks to be left alone. A 503 without that may come from a proxy whose server is gone.
+ * How long a reachable server asks to be left alone. A 503 without a time may come from a proxy whose server is gone.
  */
 export function busyMsOf({ wasSent, retryAfterMs }: SendFailure): number | undefined {
   return wasSent === 'no' ? retryAfterMs : undefined
@@ -207,11 +201,10 @@ export const RPC = {
 } as const
 
 /**
- * A server's answer that cannot be used. It is no refusal: the server may have done what it was asked. It is up,
- * though, and done with the request; asked again, it would answer the same.
+ * An answer that cannot be used. It is no refusal: the server may have done what it was asked, and would answer the
+ * same again.
  */
 export class UnreadableAnswer extends RpcError {
-  /** What is wrong with it, in a sentence. */
   readonly why: string
   constructor(why: string) {
     super({ code: RPC.internal, message: `Its answer is not taken. ${why}` })
@@ -221,21 +214,21 @@ export class UnreadableAnswer extends RpcError {
 }
 
 /**
- * Replaces an answer that is not accepted: its caller would wait for nothing. Not an error, because that would be the
+ * Replaces an answer that is not accepted, so that its caller does not wait. Not an error, which would be the
  * server's own word.
  */
 export function refusedAnswer(id: Id, why: string): Response {
   return { jsonrpc: '2.0', id, result: new UnreadableAnswer(why) }
 }
 
-/** What went wrong. A model may read the reason; the server's own words are for people only. */
-export interface Trouble {
+/** What went wrong. A model may read `reason`; `said` is the server's text, for people only. */
+export interface ErrorReport {
   readonly reason: string
   readonly said?: string | undefined
 }
 
-/** What an error means that occurred while connecting. */
-export function troubleOf(error: unknown): Trouble {
+/** The report of an error that occurred while connecting. */
+export function errorReportOf(error: unknown): ErrorReport {
   if (error instanceof ChannelFailure) return error.end
   if (error instanceof RpcError && error.code === RPC.unsupportedVersion) return versionTrouble(error)
   if (error instanceof UnreadableAnswer) return { reason: error.message }
@@ -245,8 +238,8 @@ export function troubleOf(error: unknown): Trouble {
   return { reason: sentence(messageOf(error)), said }
 }
 
-/** Which versions it speaks, if it names any. Only what looks like a version: a model may read it. */
-function versionTrouble({ message, data }: RpcError): Trouble {
+/** Names only what looks like a version: a model may read it. */
+function versionTrouble({ message, data }: RpcError): ErrorReport {
   const { supported } = isRecord(data) ? data : {}
   const versions = (Array.isArray(supported) ? supported : []).filter(one => VERSION.test(String(one)))
   const ours = `We speak ${[MODERN_VERSION, ...LEGACY_VERSIONS].join(', ')}.`
@@ -258,7 +251,31 @@ function versionTrouble({ message, data }: RpcError): Trouble {
 const VERSION = /^\d{4}-\d{2}-\d{2}$/
 const MOST_VERSIONS = 8
 
-/** All of it, for people: in logs and in the output of commands. */
-export function forPeople({ reason, said }: Trouble): string {
+/** The whole report, for logs and the output of commands. */
+export function forPeople({ reason, said }: ErrorReport): string {
   return said === undefined ? reason : `${reason.replace(/\.$/, '')}: ${said}`
 }
+
+/** The modern revision that we speak, and the legacy ones, newest first. */
+export const MODERN_VERSION = '2026-07-28'
+export const LEGACY_VERSIONS: readonly string[] = ['2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05']
+
+/** Keys of `_meta` that MCP 2026-07-28 defines. */
+export const META = {
+  protocolVersion: 'io.modelcontextprotocol/protocolVersion',
+  clientInfo: 'io.modelcontextprotocol/clientInfo',
+  clientCapabilities: 'io.modelcontextprotocol/clientCapabilities',
+  serverInfo: 'io.modelcontextprotocol/serverInfo',
+  logLevel: 'io.modelcontextprotocol/logLevel',
+  subscriptionId: 'io.modelcontextprotocol/subscriptionId',
+} as const
+
+/** The first notification of a subscription (MCP 2026-07-28): from here on changes are sent. */
+export const ACKNOWLEDGED = 'notifications/subscriptions/acknowledged'
+
+/** A map: in an object, a server's `constructor` would be a list too. */
+export const LIST_CHANGED: ReadonlyMap<string, 'tools' | 'prompts' | 'resources'> = new Map([
+  ['notifications/tools/list_changed', 'tools'],
+  ['notifications/prompts/list_changed', 'prompts'],
+  ['notifications/resources/list_changed', 'resources'],
+])

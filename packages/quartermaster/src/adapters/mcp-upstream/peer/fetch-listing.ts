@@ -5,13 +5,12 @@ import { RpcError } from './channel.ts'
 import { EVENT_LOOP } from './incoming-message.ts'
 import type { ListKind, Session } from './session.ts'
 
-/** Listings are cut off beyond this: far less of them is used. */
+/** Listings are cut off beyond this; far less is used. */
 export const FETCH_LIMITS = { items: 5_000, pages: 500, characters: LISTING_LIMITS.characters }
 
-/** Called for a kind that a server announces and then does not list, with the reason. */
+/** Called for a kind that a server announces and does not list, with the reason. */
 type OnRefused = (kind: ListKind, why: RpcError) => void
 
-/** All definitions that a server announces. */
 export async function fetchListing(
   session: Session,
   signal: AbortSignal,
@@ -35,7 +34,7 @@ export async function fetchListing(
   }
 }
 
-/** The listing of a server that does not list. */
+/** A listing without any list. */
 export function unlistedBy({ facts: { server, instructions } }: Session): Listing {
   return { server: { ...server, instructions } }
 }
@@ -60,7 +59,7 @@ interface Fetched {
 
 const NONE: Fetched = { items: [], isCut: false }
 
-/** Page by page; a repeated cursor would loop for ever. */
+/** Ends at a repeated cursor, which would loop for ever. */
 async function fetchAll(
   session: Session,
   kind: ListKind,
@@ -86,7 +85,7 @@ async function fetchAll(
     return { items, isCut: true }
   } catch (error) {
     if (!(error instanceof RpcError)) throw error
-    // What is known of them stays, and is not used until it lists them.
+    // Known definitions of the kind stay, unused until the server lists them.
     onRefused(kind, error)
     return undefined
   }

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream'
 import { expect, it, onTestFinished } from 'vitest'
 import type { Message } from '../../mcp-wire/index.ts'
-import { readMessages } from '../transport/message-reader.ts'
+import { readMessages } from '../transport/program-output.ts'
 import { refusedAnswer } from './channel.ts'
 import { takeMessages, takeTooLong } from './incoming-message.ts'
 

@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { inTurns, jsonInSteps, type Steps } from '../../../core/kernel/index.ts'
+import { inTurns, jsonExcess, jsonInSteps, type Steps } from '../../../core/kernel/index.ts'
 import {
   type Id,
   isId,
@@ -12,20 +12,19 @@ import {
   type Response,
 } from '../../mcp-wire/index.ts'
 import { type ChannelEvents, refusedAnswer } from './channel.ts'
-import { excessIn, MESSAGE_LIMITS } from './message-limits.ts'
 
 /**
- * Parsing this much takes a few milliseconds; a hundred thousand tools take a second, which would block all other work.
+ * Parsed at once up to this size, in a few milliseconds; a hundred thousand tools take a second, which would block
+ * all other work.
  */
 const AT_ONCE = 512 * 1024
 
-/** Takes the messages of a text. `excess`: which limit it exceeds, in a sentence. */
+/** `excess`: which limit the text exceeds, in a sentence. */
 type TakeMessages = (messages: Message[], excess?: string) => void
 
 /**
- * Hands over the messages of a server's text: none if it is not a message. An answer over the limits becomes a refused
- * one. At once, unless the text is long; then other work is let in between. `asked`: the only request that it can
- * answer.
+ * Hands over the messages of a server's text; none if it is no message. An answer over the limits becomes a refused
+ * one. Long texts are parsed in turns. `asked`: the only request that the text can answer.
  */
 export function takeMessages(text: string, take: TakeMessages, asked?: Id): undefined | Promise<void> {
   if (text.length > AT_ONCE) return takeInTurns(text, take, asked)
@@ -40,7 +39,7 @@ function messagesIn(value: unknown): Message[] {
   return messages.length > 0 ? messages : emptyAnswer(value)
 }
 
-/** A handler that returned nothing appears like this in JSON. The caller would wait for nothing. */
+/** What a handler that returned nothing looks like in JSON. The caller would wait for nothing. */
 function emptyAnswer(value: unknown): Message[] {
   if (!isRecord(value) || !isId(value.id) || 'method' in value || value.jsonrpc !== '2.0') return []
   return [withOwnId(refusedAnswer(value.id, 'It has neither a result nor an error.'))]
@@ -53,14 +52,13 @@ async function takeInTurns(text: string, take: TakeMessages, asked: Id | undefin
   } catch (error) {
     if (error instanceof RangeError)
       return take(refusal({ head: text, tail: text }, error.message, asked), error.message)
-    // What is no JSON is no message.
   }
   const messages = messagesIn(value)
   if (messages.length === 0) take(messages)
   else await inTurns(oneByOne(messages, take), EVENT_LOOP)
 }
 
-/** Handling the messages of one text may take as long as reading it. */
+/** Handling the messages may take as long as parsing them. */
 function* oneByOne(messages: readonly Message[], take: TakeMessages): Steps<void> {
   for (const message of messages) {
     take([message])
@@ -68,7 +66,7 @@ function* oneByOne(messages: readonly Message[], take: TakeMessages): Steps<void
   }
 }
 
-/** The same for a text that is too long to be kept. */
+/** Like `takeMessages`, for a text that is too long to be kept. */
 export function takeTooLong(ends: Ends, maxBytes: number, take: TakeMessages): void {
   const excess = `It is longer than ${maxBytes} bytes.`
   take(refusal(ends, excess), excess)
@@ -80,7 +78,7 @@ function refusal(ends: Ends, excess: string, asked = answeredId(ends)): Message[
   return asked === undefined ? [] : [refusedAnswer(asked, excess)]
 }
 
-/** Which request an unparsed text answers: servers write its id at the beginning or at the end. */
+/** The request that an unparsed text answers: servers write its id at the beginning or at the end. */
 function answeredId({ head, tail }: Ends): Id | undefined {
   const [, first] = ID_FIRST.exec(head) ?? []
   const [, last] = (ANSWER_FIRST.test(head) && ID_LAST.exec(tail.slice(-LAST_CHARACTERS))) || []
@@ -108,7 +106,7 @@ function hasTextId(message: Message): message is Response & { readonly id: strin
   return isResponse(message) && typeof message.id === 'string' && /^\d{1,15}$/.test(message.id)
 }
 
-/** Hands messages over. One strange message must not end more than itself. */
+/** A message that cannot be handled must not end the channel. */
 export function guardMessages(
   onMessage: ChannelEvents['onMessage'],
   log: (text: string) => void,
@@ -123,9 +121,9 @@ export function guardMessages(
 }
 
 interface YieldingQueueOptions<Item> {
-  /** A promise for work that outlasts a turn; later items wait for it. */
+  /** Returns a promise for work that outlasts a turn; later items wait for it. */
   handle(item: Item): undefined | Promise<void>
-  /** More is queued than can be done now: the source should pause. */
+  /** More is queued than can be handled now: the source should pause. */
   onBusy(): void
   onIdle(): void
 }
@@ -136,10 +134,9 @@ interface YieldingQueue<Item> {
   stop(): void
 }
 
-/** The time of one turn of the event loop. */
 const TURN_MS = 5
 const TURN_ITEMS = 256
-/** So little is added to the next turn: a round of the event loop costs more than a short message. */
+/** Less is added to the next turn: a round of the event loop costs more than a short message. */
 const LITTLE_MS = 1
 const LITTLE_ITEMS = 16
 
@@ -151,7 +148,6 @@ export function createYieldingQueue<Item>({ handle, onBusy, onIdle }: YieldingQu
   let isResting = false
   let isWorking = false
 
-  /** Items added by the current one are queued behind the rest. */
   function begin(): void {
     if (isResting || isWorking) return
     isWorking = true
@@ -160,7 +156,6 @@ export function createYieldingQueue<Item>({ handle, onBusy, onIdle }: YieldingQu
     } finally {
       isWorking = false
     }
-    // The listener may add more at once.
     if (next < items.length) begin()
   }
 
@@ -180,7 +175,7 @@ export function createYieldingQueue<Item>({ handle, onBusy, onIdle }: YieldingQu
     onIdle()
   }
 
-  /** A turn lasts until the event loop comes round: items may be added several times in one. */
+  /** A turn lasts until the event loop comes round: several batches may be added in one. */
   function endWithLoop(): void {
     if (isEnding) return
     isEnding = true
@@ -190,7 +185,7 @@ export function createYieldingQueue<Item>({ handle, onBusy, onIdle }: YieldingQu
     })
   }
 
-  /** Pauses for as long as it worked, so that a flood takes half of the time at most. */
+  /** Pauses for as long as it worked, so that a flood takes at most half of the time. */
   function rest(ms: number): void {
     isResting = true
     onBusy()
@@ -201,7 +196,7 @@ export function createYieldingQueue<Item>({ handle, onBusy, onIdle }: YieldingQu
   function awaitEnd(doing: Promise<void>): void {
     isResting = true
     onBusy()
-    // The handler reports its own failures; here it is done.
+    // The handler reports its own failures.
     void doing.then(goOn, goOn)
   }
 
@@ -226,11 +221,88 @@ export function createYieldingQueue<Item>({ handle, onBusy, onIdle }: YieldingQu
   }
 }
 
-/** What was done since the event loop last came round. */
 interface Turn {
   workedMs: number
   handled: number
 }
 
-/** The real clock, also in tests: long work yields by it. */
+/** The real clock, also in tests. */
 export const EVENT_LOOP = { now: () => performance.now(), breathe: () => nextTurn() }
+
+/** Real messages stay far below; later steps process them recursively, and each value costs memory. */
+export const MESSAGE_LIMITS = {
+  bytes: 32 * 1024 * 1024,
+  maxJsonDepth: 512,
+  maxJsonValues: 4_000_000,
+  /** No short text has as many: only long ones are counted. */
+  maxJsonMembers: 100_000,
+  /** A batch is handled in one go, so a larger one would block other work. */
+  inBatch: 1_000,
+  /**
+   * An error's text is stored with the operation, and a model reads it. A stack trace has a few thousand characters.
+   */
+  errorMessageCharacters: 8 * 1024,
+  errorCharacters: 64 * 1024,
+  /** Messages that a server sends unasked are read in one go. */
+  ownCharacters: 1024 * 1024,
+  /** The same for a question to a model, which may contain a picture. */
+  modelQuestionCharacters: 8 * 1024 * 1024,
+  /** Each of them is checked several times before a person is asked. */
+  ownValues: 50_000,
+}
+
+/** The limits of a server's request or notification with this method. */
+export function ownLimits(method: string): SizeLimits {
+  const { ownCharacters, modelQuestionCharacters, ownValues: values } = MESSAGE_LIMITS
+  return { characters: method === 'sampling/createMessage' ? modelQuestionCharacters : ownCharacters, values }
+}
+
+/** Which limit of a message a text exceeds, in a sentence. */
+export function excessIn(text: string): string | undefined {
+  // A shorter text cannot nest that deep.
+  if (text.length <= MESSAGE_LIMITS.maxJsonDepth) return undefined
+  const excess = jsonExcess(text, MESSAGE_LIMITS)
+  return excess && `It ${excess.what}.`
+}
+
+interface SizeLimits {
+  readonly characters: number
+  readonly values?: number
+}
+
+/** Which limit a value exceeds, in words: `it has more than 100 values`. Checking stops there. */
+export function sizeExcess(
+  value: unknown,
+  { characters, values = Number.POSITIVE_INFINITY }: SizeLimits,
+): string | undefined {
+  const left = { characters, values }
+  count(value, left)
+  if (left.characters < 0) return `it has more than ${characters} characters`
+  return left.values < 0 ? `it has more than ${values} values` : undefined
+}
+
+interface Left {
+  characters: number
+  values: number
+}
+
+function count(value: unknown, left: Left): void {
+  left.values--
+  if (typeof value === 'string') left.characters -= value.length
+  if (typeof value !== 'object' || value === null) return
+  if (Array.isArray(value)) return countItems(value, left)
+  for (const [key, item] of Object.entries(value)) {
+    left.characters -= key.length
+    if (isUsedUp(left)) return
+    count(item, left)
+  }
+}
+
+function countItems(list: readonly unknown[], left: Left): void {
+  // By index: elements beyond the limit are not even read.
+  for (let i = 0; i < list.length && !isUsedUp(left); i++) count(list[i], left)
+}
+
+function isUsedUp({ characters, values }: Left): boolean {
+  return characters < 0 || values < 0
+}

@@ -3,7 +3,7 @@ import type { Answer, Question } from '../../../contracts/index.ts'
 import type { Params } from '../../mcp-wire/index.ts'
 import { openSilentServer, type SilentServer } from '../testing/silent-server.ts'
 import { GATHER_MS } from './legacy-questions.ts'
-import type { Behind, SessionEvents } from './session.ts'
+import type { Requester, SessionEvents } from './session.ts'
 
 const EVERYTHING = { form: true, url: true, model: true, roots: true }
 const NOTHING = { form: false, url: false, model: false, roots: false }
@@ -21,7 +21,7 @@ interface Person {
 async function stage(events: Partial<SessionEvents> = {}) {
   const server = await openSilentServer({ events })
   const heard: string[] = []
-  const behindOf = (caller: string, { signals, cannotAnswer, onPause }: Person): Behind => ({
+  const behindOf = (caller: string, { signals, cannotAnswer, onPause }: Person): Requester => ({
     caller,
     canAnswer: cannotAnswer ? NOTHING : EVERYTHING,
     ask(question: Question, signal): Promise<Answer> {
@@ -38,7 +38,7 @@ async function stage(events: Partial<SessionEvents> = {}) {
   })
   const call = (caller: string, person: Person = {}) => {
     const controller = new AbortController()
-    const options = { signal: controller.signal, behind: behindOf(caller, person) }
+    const options = { signal: controller.signal, requester: behindOf(caller, person) }
     const result = server.session.ask('tools/call', { name: 'pay' }, options)
     result.catch(() => {})
     const id = server.idsOf('tools/call').at(-1)
@@ -120,7 +120,7 @@ it('declines what the newest call cannot answer, though an older one could and w
 
 it('asks nobody, and tells nobody, what the call of somebody else may be about that was given up', async () => {
   let crowded = 0
-  const desk = await stage({ onCrowded: () => void crowded++ })
+  const desk = await stage({ onAmbiguousQuestion: () => void crowded++ })
   const given = desk.call('ada')
   desk.call('bob')
   await given.giveUp()

@@ -4,23 +4,30 @@ import { excerptOf } from '../../../core/upstreams/index.ts'
 import { isRecord, type Params } from '../../mcp-wire/index.ts'
 import { beforeAbort, pause } from './abort.ts'
 import { RPC, RpcError } from './channel.ts'
-import type { Asking, ServeRequest } from './peer.ts'
-import { type Asked, declined, isAnswerable, kindAsked, toQuestion, toResponse, undelivered } from './questions.ts'
+import type { IncomingRequest, ServeRequest } from './peer.ts'
+import {
+  declined,
+  isAnswerable,
+  kindAsked,
+  type QuestionKindOnly,
+  toQuestion,
+  toResponse,
+  undelivered,
+} from './questions.ts'
 import { CANCELLED_WORK_MS, type OpenRequest, type RequestAttribution } from './request-attribution.ts'
-import type { Behind, SessionEvents } from './session.ts'
+import type { Requester, SessionEvents } from './session.ts'
 
 /** Passes on questions of a server before 2026-07-28, which does not say for which request it asks. */
 interface LegacyQuestions {
   serve: ServeRequest
-  /** Pauses the timeout of a request that begins while its caller is being asked: it may depend on the answer. */
-  holdBack(behind: Behind): void
-  /** Whether a caller is being asked something. */
-  isAsked(caller: string): boolean
+  /** Pauses the timeout of a request that begins while its caller has an open question: it may depend on the answer. */
+  pauseIfQuestioned(requester: Requester): void
+  hasOpenQuestion(caller: string): boolean
 }
 
 interface LegacyQuestionsDeps {
   readonly clock: Clock
-  readonly events: Pick<SessionEvents, 'onCrowded'>
+  readonly events: Pick<SessionEvents, 'onAmbiguousQuestion'>
   readonly attribution: RequestAttribution
   readonly declinedQuestions: DeclinedQuestions
 }
@@ -37,16 +44,16 @@ export function createLegacyQuestions({
   attribution,
   declinedQuestions,
 }: LegacyQuestionsDeps): LegacyQuestions {
-  const beingAsked = new Set<{ readonly behind: Behind }>()
-  /** For each open question: what pauses the timeout of a call that may depend on the answer. */
-  const holds = new Set<(behind: Behind) => void>()
+  const openQuestions = new Set<{ readonly requester: Requester }>()
+  /** For each open question, what pauses the timeout of a call that may depend on the answer. */
+  const holds = new Set<(requester: Requester) => void>()
   let gathering: Promise<void> | undefined
 
-  async function serve(method: string, params: Params, asking: Asking): Promise<Params> {
+  async function serve(method: string, params: Params, asking: IncomingRequest): Promise<Params> {
     if (method === 'ping') return {}
     const kind = kindAsked(method, params) ?? refuseUnknown(method)
     if (kind !== 'roots') asking.delivery.catch(why => asking.failCall?.(undelivered(why)))
-    const answered = attribution.asked()
+    const answered = attribution.questionOpened()
     try {
       return await answer({ kind }, () => toQuestion(method, params) ?? refuseUnknown(method), asking)
     } finally {
@@ -55,40 +62,40 @@ export function createLegacyQuestions({
   }
 
   /** A server may ask without any call. Its question is read only where a call may depend on it. */
-  async function answer(asked: Asked, read: () => Question, asking: Asking): Promise<Params> {
+  async function answer(asked: QuestionKindOnly, read: () => Question, asking: IncomingRequest): Promise<Params> {
     const { signal } = asking
-    const meant = attribution.meant()
+    const meant = attribution.candidates()
     if (meant === 'several') {
-      noteCrowded(asked)
-      events.onCrowded()
+      noteAmbiguous(asked)
+      events.onAmbiguousQuestion()
       return declined(asked)
     }
-    // The newest request is the likeliest to have asked. Older ones may have waited for a person for minutes, and are
-    // asked only if the newest has left meanwhile.
+    // The newest request most likely asked. Older ones may have waited for a person for minutes, and are asked only
+    // if the newest has left meanwhile.
     const [newest] = meant
     if (!newest) return declined(asked)
     untilDelivered(newest, asked, asking)
     const question = read()
-    if (!isAnswerable(question, newest.behind.canAnswer)) {
-      await noteUnanswered(question, newest)
+    if (!isAnswerable(question, newest.requester.canAnswer)) {
+      await noteUnanswerable(question, newest)
       return declined(question)
     }
-    return whilePaused(meant, async () => {
-      await whileAsked(newest.behind, gatheredFor(newest, signal))
-      return askOneOf(meant, question, asking)
+    return withPausedCalls(meant, async () => {
+      await withOpenQuestion(newest.requester, gatheredFor(newest, signal))
+      return askFirstAnswerable(meant, question, asking)
     })
   }
 
   /**
-   * Any of them may depend on the question, and so may later requests of the same caller: none proceeds before it is
+   * Any of the caller's requests may depend on the question, later ones included: none proceeds before it is
    * answered.
    */
-  async function whilePaused<T>(meant: readonly OpenRequest[], asking: () => Promise<T>): Promise<T> {
+  async function withPausedCalls<T>(meant: readonly OpenRequest[], asking: () => Promise<T>): Promise<T> {
     const resumes: (() => void)[] = []
-    const hold = (behind: Behind) => {
-      if (behind.pauseRun && behind.caller === meant[0]?.behind.caller) resumes.push(behind.pauseRun())
+    const hold = (requester: Requester) => {
+      if (requester.pauseRun && requester.caller === meant[0]?.requester.caller) resumes.push(requester.pauseRun())
     }
-    for (const { behind } of meant) hold(behind)
+    for (const { requester } of meant) hold(requester)
     holds.add(hold)
     try {
       return await asking()
@@ -98,75 +105,84 @@ export function createLegacyQuestions({
     }
   }
 
-  async function askOneOf(meant: readonly OpenRequest[], question: Question, asking: Asking): Promise<Params> {
+  async function askFirstAnswerable(
+    meant: readonly OpenRequest[],
+    question: Question,
+    asking: IncomingRequest,
+  ): Promise<Params> {
     const { signal } = asking
-    for (const one of meant.filter(({ behind }) => isAnswerable(question, behind.canAnswer))) {
+    for (const one of meant.filter(({ requester }) => isAnswerable(question, requester.canAnswer))) {
       if (one !== meant[0]) untilDelivered(one, question, asking)
-      const answering = askWhileUnderWay(question, one, signal).catch(why => {
+      const answering = askWhileOpen(question, one, signal).catch(why => {
         if (signal.aborted) throw why
-        return afterAll(question, one, why)
+        return answerAfterFailure(question, one, why)
       })
-      const given = await whileAsked(one.behind, answering)
+      const given = await withOpenQuestion(one.requester, answering)
       if (given) return toResponse(question, given)
     }
     return toResponse(question, { action: 'cancel' })
   }
 
-  /** It may turn out that no client can answer this, or that no answer fits. Then no decision was made. */
-  function afterAll(question: Question, { behind }: OpenRequest, why: unknown): Answer {
+  /** No client could answer, or no answer fits: no decision was made. */
+  function answerAfterFailure(question: Question, { requester }: OpenRequest, why: unknown): Answer {
     if (!isAppError(why)) throw why
     if (why.code === 'DEFINITION_INVALID')
       throw new RpcError({ code: RPC.invalidParams, message: `This cannot be asked. ${why.message}` })
-    if (question.kind !== 'roots') declinedQuestions.note(behind, why, { isSure: attribution.isAlone() })
+    if (question.kind !== 'roots') declinedQuestions.note(requester, why, { isSure: attribution.isOnlyCandidate() })
     return { action: 'cancel' }
   }
 
   /** A caller may be asked several questions at a time. */
-  function whileAsked<T>(behind: Behind, asking: Promise<T>): Promise<T> {
-    const asked = { behind }
-    beingAsked.add(asked)
-    return asking.finally(() => beingAsked.delete(asked))
+  function withOpenQuestion<T>(requester: Requester, asking: Promise<T>): Promise<T> {
+    const asked = { requester }
+    openQuestions.add(asked)
+    return asking.finally(() => openQuestions.delete(asked))
   }
 
   /**
-   * A question is open until the server has the answer. Roots are answered without a person, and no call waits for
-   * them. With several requests open, only the exchange of the question tells which of them waits.
+   * A question is open until the server has the answer. No call waits for roots, which need no person. With several
+   * open requests only the exchange of the question tells which of them waits.
    */
-  function untilDelivered({ behind, fail }: OpenRequest, { kind }: Asked, { delivery, failCall }: Asking): void {
-    const isSure = kind !== 'roots' && failCall === undefined && attribution.isAlone()
-    whileAsked(behind, delivery).catch(why => {
+  function untilDelivered(
+    { requester, fail }: OpenRequest,
+    { kind }: QuestionKindOnly,
+    { delivery, failCall }: IncomingRequest,
+  ): void {
+    const isSure = kind !== 'roots' && failCall === undefined && attribution.isOnlyCandidate()
+    withOpenQuestion(requester, delivery).catch(why => {
       if (isSure) fail(undelivered(why))
     })
   }
 
-  function isBeingAsked(is: (behind: Behind) => boolean): boolean {
-    return [...beingAsked].some(({ behind }) => is(behind))
+  function isQuestioned(is: (requester: Requester) => boolean): boolean {
+    return [...openQuestions].some(({ requester }) => is(requester))
   }
 
-  /** Each of them may have been meant, except those with an open question. */
-  function noteCrowded(asked: Asked): void {
+  /** Any open request may have been meant, except those with an open question. */
+  function noteAmbiguous(asked: QuestionKindOnly): void {
     if (asked.kind === 'roots') return
     const possible = attribution
-      .underWay()
-      .filter(({ behind }) => isAnswerable(asked, behind.canAnswer) && !isBeingAsked(one => one === behind))
-    for (const { behind } of possible) declinedQuestions.noteCrowded(behind)
+      .open()
+      .filter(({ requester }) => isAnswerable(asked, requester.canAnswer) && !isQuestioned(one => one === requester))
+    for (const { requester } of possible) declinedQuestions.noteAmbiguous(requester)
   }
 
-  /** Roots are answered without a person. */
-  async function noteUnanswered(question: Question, one: OpenRequest): Promise<void> {
+  async function noteUnanswerable(question: Question, one: OpenRequest): Promise<void> {
     if (question.kind === 'roots') return
-    const isSure = attribution.isAlone()
-    await one.behind.ask(question, one.left()).catch(why => declinedQuestions.note(one.behind, why, { isSure }))
+    const isSure = attribution.isOnlyCandidate()
+    await one.requester
+      .ask(question, one.abandoned())
+      .catch(why => declinedQuestions.note(one.requester, why, { isSure }))
   }
 
-  /** After its call has ended, nothing more belongs to a question, which would block others. */
-  async function gatheredFor({ left }: OpenRequest, signal: AbortSignal): Promise<void> {
-    await beforeAbort(gathered(), AbortSignal.any([signal, left()])).catch(why => {
+  /** Once the call has ended nothing more belongs to the question, which would block others. */
+  async function gatheredFor({ abandoned }: OpenRequest, signal: AbortSignal): Promise<void> {
+    await beforeAbort(gathered(), AbortSignal.any([signal, abandoned()])).catch(why => {
       if (signal.aborted) throw why
     })
   }
 
-  /** A client from 2026-07-28 on gets questions asked together as one answer, and returns once. */
+  /** A client from 2026-07-28 on gets questions asked together as one result, and returns once. */
   function gathered(): Promise<void> {
     gathering ??= pause(GATHER_MS, { clock }).then(() => {
       gathering = undefined
@@ -176,10 +192,10 @@ export function createLegacyQuestions({
 
   return {
     serve,
-    holdBack(behind) {
-      for (const hold of holds) hold(behind)
+    pauseIfQuestioned(requester) {
+      for (const hold of holds) hold(requester)
     },
-    isAsked: caller => isBeingAsked(behind => behind.caller === caller),
+    hasOpenQuestion: caller => isQuestioned(requester => requester.caller === caller),
   }
 }
 
@@ -187,86 +203,85 @@ function refuseUnknown(method: string): never {
   throw new RpcError({ code: RPC.methodNotFound, message: `There is no "${excerptOf(method)}" here.` })
 }
 
-/** The answer, while the server still wants it; nothing once no caller waits for the request behind the question. */
-async function askWhileUnderWay(
+/** The answer, while the server still wants it; nothing once no caller waits for the request. */
+async function askWhileOpen(
   question: Question,
-  { behind, left }: OpenRequest,
+  { requester, abandoned }: OpenRequest,
   signal: AbortSignal,
 ): Promise<Answer | undefined> {
-  const wanted = AbortSignal.any([signal, left()])
+  const wanted = AbortSignal.any([signal, abandoned()])
   try {
     wanted.throwIfAborted()
-    return await beforeAbort(behind.ask(question, wanted), wanted)
+    return await beforeAbort(requester.ask(question, wanted), wanted)
   } catch (error) {
-    if (signal.aborted || !left().aborted) throw error
+    if (signal.aborted || !abandoned().aborted) throw error
     return undefined
   }
 }
 
 /**
- * Records for which requests a server's question was declined: the caller cannot answer such a question, or it was
- * unknown which of several clients it was for, possibly one with a cancelled call.
+ * Records for which requests a question was declined: the caller cannot answer it, or it was unknown which of several
+ * clients it was for.
  */
 interface DeclinedQuestions {
   /** `isSure`: this request asked. Otherwise another of the same caller may have. */
-  note(behind: Behind, why: unknown, options: { readonly isSure: boolean }): void
-  /** The question may have been about this request, or one of another client, open or cancelled not long ago. */
-  noteCrowded(behind: Behind): void
-  /** What to say about a request that ended with an error: also which ability its client would need. */
-  reasonFor(behind: Behind, failure: string): AppError | undefined
+  note(requester: Requester, why: unknown, options: { readonly isSure: boolean }): void
+  /** The question may have been about this request, or one of another client, open or recently cancelled. */
+  noteAmbiguous(requester: Requester): void
+  /** The error of a request that failed after a declined question: names the ability that its client would need. */
+  reasonFor(requester: Requester, failure: string): AppError | undefined
   /**
-   * The result of a request. Whether it failed for lack of the answer is unknown, so a failure of a request that
-   * certainly asked gets a note about the declined question. Where other clients prevented the question, every result
-   * gets one: it would be taken for the person's refusal, and it is unknown whose call asked.
+   * The result with a note about the declined question: on a failure of a request that certainly asked, and on every
+   * result where other clients prevented the question, because it would be taken for the person's refusal.
    */
-  addTo(result: Params, behind: Behind): Params
-  /** The same for a call that ended with an error while other clients prevented the question: it need not be final. */
-  failureOf(error: RpcError, behind: Behind): Params | undefined
+  addTo(result: Params, requester: Requester): Params
+  /** The same for a call that ended with an error: it need not be final. */
+  failureOf(error: RpcError, requester: Requester): Params | undefined
 }
 
 export function createDeclinedQuestions(): DeclinedQuestions {
-  const reasons = new WeakMap<Behind, { readonly why: AppError; readonly isSure: boolean }>()
-  const crowded = new WeakSet<Behind>()
+  const reasons = new WeakMap<Requester, { readonly why: AppError; readonly isSure: boolean }>()
+  const crowded = new WeakSet<Requester>()
   return {
-    noteCrowded(behind) {
-      crowded.add(behind)
+    noteAmbiguous(requester) {
+      crowded.add(requester)
     },
-    note(behind, why, { isSure }) {
-      if (isAppError(why) && why.code === 'ANSWER_UNAVAILABLE') reasons.set(behind, { why, isSure })
+    note(requester, why, { isSure }) {
+      if (isAppError(why) && why.code === 'ANSWER_UNAVAILABLE') reasons.set(requester, { why, isSure })
     },
-    reasonFor(behind, failure) {
-      const reason = reasons.get(behind)?.why
+    reasonFor(requester, failure) {
+      const reason = reasons.get(requester)?.why
       if (!reason) return undefined
       const message = `${reason.message} Without an answer it failed: ${excerptOf(failure, MOST_TOLD)}`
       const { details } = reason
       return new AppError('ANSWER_UNAVAILABLE', message, { cause: reason, ...(details ? { details } : {}) })
     },
-    addTo(result, behind) {
+    addTo(result, requester) {
       const { isError, content } = result
       if (!Array.isArray(content)) return result
-      const noted = reasons.get(behind)
+      const noted = reasons.get(requester)
       if (noted?.isSure && isError === true)
         return withText(result, content, `No client could answer its question. ${noted.why.message}`)
-      return crowded.has(behind) ? withText(result, content, CROWDED) : result
+      return crowded.has(requester) ? withText(result, content, AMBIGUOUS) : result
     },
-    failureOf({ code, message }, behind) {
-      if (!crowded.has(behind) || MEANINGFUL.has(code)) return undefined
-      return withText({ isError: true }, [{ type: 'text', text: message }], CROWDED)
+    failureOf({ code, message }, requester) {
+      if (!crowded.has(requester) || MEANINGFUL.has(code)) return undefined
+      return withText({ isError: true }, [{ type: 'text', text: message }], AMBIGUOUS)
     },
   }
 }
 
-/** These say what to do before the call can succeed. */
+/** Errors that say what to do before the call can succeed. */
 const MEANINGFUL: ReadonlySet<number> = new Set([RPC.urlElicitationRequired, RPC.missingCapability])
 
-const GIVEN_UP_MINUTES = CANCELLED_WORK_MS / 60_000
+const CANCELLED_WORK_MINUTES = CANCELLED_WORK_MS / 60_000
 
-const CROWDED =
+const AMBIGUOUS =
   'While this was under way its server asked a question, which was declined automatically: it does not say for which call ' +
   'it asks, and a call of another client was under way too, or was cancelled less than ' +
-  `${GIVEN_UP_MINUTES} minutes before and may still be at work. If a refusal is spoken of here, no person refused; the next ` +
+  `${CANCELLED_WORK_MINUTES} minutes before and may still be at work. If a refusal is spoken of here, no person refused; the next ` +
   'call may get through, once no other client of the same agent has one under way, and ' +
-  `${GIVEN_UP_MINUTES} minutes after the last one was cancelled.`
+  `${CANCELLED_WORK_MINUTES} minutes after the last one was cancelled.`
 
 function withText(result: Params, content: readonly unknown[], text: string): Params {
   return { ...result, content: [...content, { type: 'text', text }] }
@@ -275,8 +290,8 @@ function withText(result: Params, content: readonly unknown[], text: string): Pa
 const MOST_TOLD = 500
 
 /**
- * The text of a result that reports a failure and nothing else. A structured result is an answer that its tool has
- * prepared, whatever it could not ask.
+ * The text of a result that reports a failure and nothing else. A structured result is prepared by its tool, and
+ * stays.
  */
 export function bareFailureIn({ isError, content, structuredContent }: Params): string | undefined {
   if (isError !== true || structuredContent !== undefined || !Array.isArray(content)) return undefined

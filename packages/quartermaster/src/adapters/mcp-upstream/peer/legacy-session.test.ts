@@ -15,7 +15,7 @@ function busySession(ask: (question: Question, signal?: AbortSignal) => Promise<
   const line = bareLine({ request: () => new Promise(() => {}) })
   const { session, listener } = createLegacySession(line, factsOf(), { clock, events: NO_EVENTS })
   const canAnswer = { form: true, url: true, model: true, roots: true }
-  void session.ask('tools/call', {}, { signal: FOREVER, behind: { caller: 'worker', canAnswer, ask, log() {} } })
+  void session.ask('tools/call', {}, { signal: FOREVER, requester: { caller: 'worker', canAnswer, ask, log() {} } })
   return { clock, session, serve: listener.serve }
 }
 

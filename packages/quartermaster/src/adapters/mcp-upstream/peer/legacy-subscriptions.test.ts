@@ -48,7 +48,7 @@ function subscribing(capabilities: Params = {}) {
       onNotSubscribed: (uri, reason) => void told.push(`${uri}: ${reason}`),
     },
   })
-  const watch = (...uris: string[]) => made.session.watch(new Set(uris))
+  const watch = (...uris: string[]) => made.session.subscribeTo(new Set(uris))
   const answer = async () => {
     asked.at(-1)?.answer.resolve({})
     await clock.breathe()

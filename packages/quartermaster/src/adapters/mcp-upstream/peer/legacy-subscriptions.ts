@@ -7,7 +7,7 @@ import { createWantedSince } from './subscription-times.ts'
 
 /** Keeps subscriptions of a server before 2026-07-28 at the wanted addresses and no others. */
 interface LegacySubscriptions {
-  want(uris: ReadonlySet<string>): void
+  setWanted(uris: ReadonlySet<string>): void
   wanted(): ReadonlySet<string>
 }
 
@@ -15,7 +15,6 @@ export type SubscriptionMethod = 'resources/subscribe' | 'resources/unsubscribe'
 
 interface LegacySubscriptionsDeps {
   readonly clock: Clock
-  /** Resolves when the session has ended. */
   readonly ended: Promise<unknown>
   readonly events: Pick<SessionEvents, 'onResourceUpdated' | 'onNotSubscribed'>
   /**
@@ -28,9 +27,9 @@ interface LegacySubscriptionsDeps {
 /** A restarted server would get hundreds of requests at once; other requests need answers meanwhile. */
 const MOST_AT_A_TIME = 8
 const PAUSES = { firstMs: 500, longestMs: 30_000 }
-/** A server's wait is respected, but not so long that notifications are missing for long. */
+/** However long a server asks for: notifications are missing meanwhile. */
 const LONGEST_ASKED_MS = 60_000
-/** One exchange may fail alone; that is not reported. */
+/** A single failure is not reported. */
 const TOLD_AFTER = 2
 /** A server that accepts all else and refuses this so often means it. Each 401 would cost another token. */
 const MOST_LOCKED_OUT = 5
@@ -39,64 +38,63 @@ export function createLegacySubscriptions(deps: LegacySubscriptionsDeps): Legacy
   const { clock, events, ask } = deps
   let wanted: ReadonlySet<string> = new Set()
   const wantedSince = createWantedSince(clock)
-  /** Addresses last requested from the server, whatever its answer. */
-  const told = new Set<string>()
-  const atWork = new Set<string>()
-  /** Addresses waiting for a retry, and how to retry at once. */
+  /** Addresses last subscribed to at the server, whatever its answer. */
+  const requested = new Set<string>()
+  const settling = new Set<string>()
   const waiting = new Map<string, AbortController>()
   const inTurn = createLimit(MOST_AT_A_TIME)
   let isOver = false
 
-  const isDue = (uri: string) => !isOver && wanted.has(uri) !== told.has(uri)
+  const isDue = (uri: string) => !isOver && wanted.has(uri) !== requested.has(uri)
 
-  /** One after the other: two open requests may overtake each other, and the last one decides. */
+  /** One request per address at a time: two may overtake each other, and the last decides. */
   async function settle(uri: string): Promise<void> {
-    if (atWork.has(uri)) return
-    atWork.add(uri)
-    while (isDue(uri)) await tellOnce(uri)
-    atWork.delete(uri)
+    if (settling.has(uri)) return
+    settling.add(uri)
+    while (isDue(uri)) await sendNext(uri)
+    settling.delete(uri)
   }
 
-  function tellOnce(uri: string): Promise<void> {
-    return told.delete(uri) ? unsubscribe(uri) : subscribe(uri)
+  function sendNext(uri: string): Promise<void> {
+    return requested.delete(uri) ? unsubscribe(uri) : subscribe(uri)
   }
 
-  /** Until the server has answered, which a busy server, or a proxy before a restarting one, does not for a moment. */
+  /** Repeats until the server answers; a busy server, or a proxy before a restarting one, does not for a moment. */
   async function subscribe(uri: string): Promise<void> {
     const retries = createRetries()
     do {
-      const failure = await inTurn(() => askToTell(uri))
+      const failure = await inTurn(() => sendSubscribe(uri))
       if (!failure) return subscribed(uri)
       // The next session subscribes again.
-      if (isOver || failure === UNASKED) return
-      const { isLast, isTold, pauseMs } = retries.add(failure.why)
+      if (isOver || failure === NOT_SENT) return
+      const { isLast, isReported, pauseMs } = retries.add(failure.why)
       const reason = messageOf(failure.why)
-      if (isLast || isTold) events.onNotSubscribed?.(uri, isLast ? reason : `${reason} It is asked again.`)
+      if (isLast || isReported) events.onNotSubscribed?.(uri, isLast ? reason : `${reason} It is asked again.`)
       if (isLast) return
       await wait(uri, pauseMs)
     } while (isWanted(uri))
   }
 
-  /** When its turn comes it may not be wanted any more. */
-  async function askToTell(uri: string): Promise<Failure | undefined> {
-    if (!isWanted(uri)) return UNASKED
-    told.add(uri)
+  /** The address may not be wanted any more. */
+  async function sendSubscribe(uri: string): Promise<Failure | undefined> {
+    if (!isWanted(uri)) return NOT_SENT
+    requested.add(uri)
     return failureOf(ask('resources/subscribe', uri))
   }
 
-  /** Twice is the same as once. Notifications that still arrive are dropped. */
+  /** Idempotent. Notifications that still arrive are dropped. */
   async function unsubscribe(uri: string): Promise<void> {
-    const failure = await inTurn(() => askToBeSilent(uri))
-    if (failure?.why instanceof SendFailure) await inTurn(() => askToBeSilent(uri))
+    const failure = await inTurn(() => sendUnsubscribe(uri))
+    if (failure?.why instanceof SendFailure) await inTurn(() => sendUnsubscribe(uri))
   }
 
-  async function askToBeSilent(uri: string): Promise<Failure | undefined> {
-    return isOver ? UNASKED : failureOf(ask('resources/unsubscribe', uri))
+  async function sendUnsubscribe(uri: string): Promise<Failure | undefined> {
+    return isOver ? NOT_SENT : failureOf(ask('resources/unsubscribe', uri))
   }
 
   const isWanted = (uri: string) => !isOver && wanted.has(uri)
 
-  /** Changes before its answer may not have been notified. */
+  /** Changes before the server's answer may not have been notified. */
   function subscribed(uri: string): void {
     if (wantedSince.isLate(uri)) events.onResourceUpdated(uri)
   }
@@ -115,37 +113,36 @@ export function createLegacySubscriptions(deps: LegacySubscriptionsDeps): Legacy
   })
 
   return {
-    want(uris) {
-      wantedSince.want(uris)
+    setWanted(uris) {
+      wantedSince.setWanted(uris)
       wanted = uris
       for (const [uri, controller] of waiting) if (!uris.has(uri)) controller.abort()
-      for (const uri of new Set([...uris, ...told])) void settle(uri)
+      for (const uri of new Set([...uris, ...requested])) void settle(uri)
     },
     wanted: () => wanted,
   }
 }
 
-/** What to do about an address after a failure. */
 interface Retry {
   readonly isLast: boolean
-  /** Whether to report it although it is retried: once. */
-  readonly isTold: boolean
+  /** Whether to report it although it is retried. */
+  readonly isReported: boolean
   readonly pauseMs: number
 }
 
 /** Counts failed requests for an address. */
 function createRetries(): { add(why: unknown): Retry } {
   let count = 0
-  let lockedOut = 0
+  let deniedInARow = 0
   return {
     add(why) {
       const { status, retryAfterMs = 0 } = why instanceof SendFailure ? why : {}
       const isLockedOut = status === 401 || status === 403
       const grownMs = Math.min(PAUSES.firstMs * 2 ** count++, PAUSES.longestMs)
-      lockedOut = isLockedOut ? lockedOut + 1 : 0
+      deniedInARow = isLockedOut ? deniedInARow + 1 : 0
       return {
-        isLast: why instanceof RpcError || lockedOut >= MOST_LOCKED_OUT,
-        isTold: count === TOLD_AFTER,
+        isLast: why instanceof RpcError || deniedInARow >= MOST_LOCKED_OUT,
+        isReported: count === TOLD_AFTER,
         pauseMs: Math.max(grownMs, Math.min(retryAfterMs, LONGEST_ASKED_MS)),
       }
     },
@@ -156,7 +153,7 @@ interface Failure {
   readonly why: unknown
 }
 
-const UNASKED: Failure = { why: undefined }
+const NOT_SENT: Failure = { why: undefined }
 
 async function failureOf(asking: Promise<unknown>): Promise<Failure | undefined> {
   try {

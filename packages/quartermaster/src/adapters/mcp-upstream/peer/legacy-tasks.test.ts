@@ -21,7 +21,7 @@ function callTask(answer: Answering, { capabilities = TASKS as Params, signal = 
     return answer(method, params, options)
   }
   const { session, clock } = sessionWith({ request } as unknown as Peer, capabilities)
-  const result = session.ask('tools/call', { name: 'slow' }, { signal, behind: BEHIND, asTask: true })
+  const result = session.ask('tools/call', { name: 'slow' }, { signal, requester: BEHIND, asTask: true })
   return { asked, result, clock }
 }
 
@@ -57,7 +57,7 @@ describe('a task that is given up before it has a name', () => {
   async function givenUp() {
     const server = await openSilentServer({ capabilities: TASKS })
     const controller = new AbortController()
-    const options = { signal: controller.signal, behind: BEHIND, asTask: true }
+    const options = { signal: controller.signal, requester: BEHIND, asTask: true }
     const result = server.session.ask('tools/call', { name: 'slow' }, options)
     controller.abort(new Error('enough'))
     await expect(result).rejects.toThrow('enough')

@@ -4,7 +4,7 @@ import type { Params } from '../../mcp-wire/index.ts'
 import { factsOf, NO_EVENTS } from '../testing/bare-session.ts'
 import { SendFailure } from './channel.ts'
 import { createModernSession } from './modern-session.ts'
-import type { RpcChannel } from './rpc-channel.ts'
+import type { RpcChannel } from './peer.ts'
 
 const CHANNEL = { hasExchanges: true }
 const FACTS = factsOf({ era: 'modern', version: '2026-07-28' })
@@ -33,8 +33,8 @@ function callWith(...answers: (Params | SendFailure)[]) {
   })
   const canAnswer = { form: true, url: false, model: false, roots: false }
   const ask = async () => (seen.asked++, { action: 'accept' as const, content: {} })
-  const behind = { caller: 'worker', canAnswer, ask, log() {} }
-  const result = session.ask('tools/call', { name: 'pay' }, { signal: new AbortController().signal, behind })
+  const requester = { caller: 'worker', canAnswer, ask, log() {} }
+  const result = session.ask('tools/call', { name: 'pay' }, { signal: new AbortController().signal, requester })
   result.catch(() => {})
   return { clock, sent, seen, result }
 }

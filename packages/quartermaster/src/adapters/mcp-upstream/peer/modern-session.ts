@@ -3,14 +3,13 @@ import type { CancelSignal, Clock } from '../../../core/kernel/index.ts'
 import { MOST_ROUNDS } from '../../../core/operations/index.ts'
 import { excerptOf } from '../../../core/upstreams/index.ts'
 import { isRecord, type Params } from '../../mcp-wire/index.ts'
-import { RPC, RpcError, SendFailure, UnreadableAnswer } from './channel.ts'
-import { ACKNOWLEDGED, META, MODERN_VERSION, ownLimits, sizeExcess } from './message-limits.ts'
+import { ACKNOWLEDGED, META, MODERN_VERSION, RPC, RpcError, SendFailure, UnreadableAnswer } from './channel.ts'
+import { ownLimits, sizeExcess } from './incoming-message.ts'
 import { createModernSubscriptions } from './modern-subscriptions.ts'
-import { MOST_ASKED } from './peer.ts'
+import { type Listener, MOST_OPEN_QUESTIONS, type RpcChannel } from './peer.ts'
 import { toQuestion, toResponse } from './questions.ts'
 import { createRequestAttribution } from './request-attribution.ts'
-import type { Listener, RpcChannel } from './rpc-channel.ts'
-import type { Answerable, AskOptions, Behind, Session, SessionEvents, SessionFacts } from './session.ts'
+import type { Answerable, AskOptions, Requester, Session, SessionEvents, SessionFacts } from './session.ts'
 import { asBegun, LIST_METHODS, ownMeta, requestPatiently, sessionOver, takeNotice } from './session-parts.ts'
 
 interface ModernParts {
@@ -37,8 +36,8 @@ export function createModernSession(
     options: AskOptions,
     onLate: () => void,
   ): Promise<Params> {
-    const { signal, onProgress, headers, behind } = options
-    const whole = envelope(behind.canAnswer, 'info')
+    const { signal, onProgress, headers, requester } = options
+    const whole = envelope(requester.canAnswer, 'info')
     const own = ownMeta(options)
     const meta = own ? { ...own, ...whole } : whole
     const send = (answered: Params | undefined) =>
@@ -57,7 +56,7 @@ export function createModernSession(
         if (type === 'complete') return result
         if (type !== 'input_required') throw new UnreadableAnswer(`It is of the kind "${shown(type)}".`)
         if (round === MOST_ROUNDS) throw strange(`It asked back more than ${MOST_ROUNDS} times.`)
-        answered = await answerAll(result, behind, gone)
+        answered = await answerAll(result, requester, gone)
       }
     } finally {
       // After the end of its exchange nothing more arrives.
@@ -78,16 +77,16 @@ export function createModernSession(
     ...sessionOver({ rpc, attribution, facts, probe }),
     page: (kind, cursor, signal) => {
       const params = { ...(cursor === undefined ? {} : { cursor }), _meta: envelope(NOTHING) }
-      return attribution.attendOwn(onLate =>
+      return attribution.trackOwn(onLate =>
         peer.request(LIST_METHODS[kind], params, { signal, onLate, isForNext: true }),
       )
     },
     ask(method, params, options) {
-      const { signal, behind, givenMs } = options
+      const { signal, requester, ownerTimeoutMs } = options
       if (signal.aborted) return Promise.reject(signal.reason)
-      return attribution.attend(behind, onLate => rounds({ method, params }, options, onLate), givenMs)
+      return attribution.track(requester, onLate => rounds({ method, params }, options, onLate), ownerTimeoutMs)
     },
-    watch: listening.watch,
+    subscribeTo: listening.watch,
     listeningSince: listening.since,
     async close(end) {
       listening.stop()
@@ -98,7 +97,7 @@ export function createModernSession(
     if (method === ACKNOWLEDGED) listening.acknowledged(params)
     else takeNotice(method, params, { attribution, events })
   }
-  return { session, listener: { serve: refuse, notice } }
+  return { session, listener: { serve: refuse, onNotification: notice } }
 }
 
 const NOTHING: Answerable = { form: false, url: false, model: false, roots: false }
@@ -149,17 +148,17 @@ function goneWith({ ended }: RpcChannel): AbortSignal {
 /** Questions of one answer are asked at the same time. */
 async function answerAll(
   { inputRequests, requestState }: Params,
-  behind: Behind,
+  requester: Requester,
   signal: AbortSignal,
 ): Promise<Params> {
   const asked = Object.entries(isRecord(inputRequests) ? inputRequests : {})
   // Each is open until it is answered, like those of a server that asks by requests.
-  if (asked.length > MOST_ASKED)
-    throw strange(`It asked ${asked.length} questions at once. ${MOST_ASKED} are the most.`)
+  if (asked.length > MOST_OPEN_QUESTIONS)
+    throw strange(`It asked ${asked.length} questions at once. ${MOST_OPEN_QUESTIONS} are the most.`)
   const answers = await Promise.all(
     asked.map(async ([key, request]) => {
       const question = questionIn(key, request)
-      return [key, toResponse(question, await behind.ask(question, signal))] as const
+      return [key, toResponse(question, await requester.ask(question, signal))] as const
     }),
   )
   return {

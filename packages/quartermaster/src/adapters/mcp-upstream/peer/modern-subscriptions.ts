@@ -1,15 +1,15 @@
 import { type Cancel, type Clock, reopening } from '../../../core/kernel/index.ts'
 import { type Id, isId, isRecord, metaOf, type Params } from '../../mcp-wire/index.ts'
-import { META } from './message-limits.ts'
-import type { RpcChannel } from './rpc-channel.ts'
+import { META } from './channel.ts'
+import type { RpcChannel } from './peer.ts'
 import type { SessionEvents, SessionFacts } from './session.ts'
 import {
-  type Asked,
   createAddressBisect,
   diagnose,
   ENDED,
   type Failed,
   type StreamEnd,
+  type StreamRequest,
   toStreamEnd,
   UNANSWERED,
 } from './subscription-bisect.ts'
@@ -28,11 +28,11 @@ import { createSubscriptionTimes } from './subscription-times.ts'
  * requested again after a pause.
  */
 interface ModernSubscriptions {
-  /** Listens to these addresses and no others. */
+  /** Subscribes to exactly these addresses. */
   watch(uris: ReadonlySet<string>): void
-  /** The server acknowledged a stream: which one, and for what. */
+  /** The server acknowledged a stream. */
   acknowledged(said?: Params): void
-  /** Since when it notifies without a gap; nothing while it does not. */
+  /** Since when the server notifies without a gap; nothing while it does not. */
   since(): number | undefined
   stop(): void
 }
@@ -47,21 +47,21 @@ interface ModernSubscriptionsDeps {
 
 interface Stream {
   readonly id: Id | undefined
-  readonly asked: Asked
+  readonly asked: StreamRequest
   readonly openedAt: number
   readonly controller: AbortController
   readonly stopWaiting: Cancel
 }
 
 /**
- * How long another wish waits for an acknowledgement. Some servers never send one, so it is short before the first, and
- * longer after each vain wait: the server may only be slow.
+ * How long a changed subscription waits for an acknowledgement of the last one. Some servers never send one, so it is
+ * short before the first, and longer after each vain wait.
  */
 const PATIENCE_MS = { first: 500, longest: 5_000 }
-/** A server that acknowledges streams, and has not done so by then, refuses this one. */
+/** A server that usually acknowledges, and has not by then, refuses this stream. */
 const ACKNOWLEDGED_WITHIN_MS = 30_000
-/** A server that never acknowledges may have notified on a stream that lasted this long. */
-const MAY_HAVE_TOLD_MS = 10_000
+/** A server that never acknowledges may have notified on a stream that lasted so long. */
+const MAY_HAVE_NOTIFIED_MS = 10_000
 
 const LISTS = { tools: 'toolsListChanged', prompts: 'promptsListChanged', resources: 'resourcesListChanged' } as const
 
@@ -76,210 +76,213 @@ export function createModernSubscriptions({
   const addresses = createAddressBisect((uri, reason) => events.onNotSubscribed?.(uri, reason))
   const acknowledgements = createAcknowledgements()
   const times = createSubscriptionTimes({ clock, lists, events })
-  const timing = createAskTiming(clock, askForWanted)
-  const rest = createSubscribeBackoff(clock, askForPutOff)
-  const record = { hasRoom: false, hasDoubted: false, failures: 0 }
-  /** Whether it has acknowledged a stream, and agreed to notify of something. */
-  let hasTold = false
-  /** The acknowledged stream. It goes on until the next one is acknowledged. */
-  let telling: Stream | undefined
-  /** Whether the server agreed to notify of nothing on the last acknowledged stream. */
-  let isInVain = false
-  /** The stream that is not acknowledged yet. */
-  let asking: Stream | undefined
-  /** The stream that failed, while less is requested. */
-  let suspect: Failed | undefined
+  const timing = createRequestTiming(clock, requestWanted)
+  const rest = createSubscribeBackoff(clock, requestPostponed)
+  const record = { acceptsTwoStreams: false, hasBlamedAddress: false, failures: 0 }
+  /** Whether the server ever acknowledged a stream, and agreed to notify of something. */
+  let hasNotified = false
+  /** The acknowledged stream, until the next one is acknowledged. */
+  let active: Stream | undefined
+  /** Whether the server agreed to notify of nothing on the acknowledged stream. */
+  let isEmpty = false
+  let pending: Stream | undefined
+  /** The stream that failed, while fewer addresses are requested. */
+  let failedStream: Failed | undefined
   let patienceMs = PATIENCE_MS.first
   let isOver = false
-  /** Whether the last report was that it does not notify. */
   let isRefused = false
 
-  function open(asked: Asked): void {
-    giveUpAsking()
+  function open(asked: StreamRequest): void {
+    abandonPending()
     if (isOver) return
     if (isNothing(asked)) return end()
     const controller = new AbortController()
-    const params = { notifications: wish(asked), _meta: envelope() }
+    const params = { notifications: notificationFilter(asked), _meta: envelope() }
     const { id, answer } = rpc.begin('subscriptions/listen', params, { signal: controller.signal })
-    const stopWaiting = clock.after(ACKNOWLEDGED_WITHIN_MS, () => unanswered(stream))
+    const stopWaiting = clock.after(ACKNOWLEDGED_WITHIN_MS, () => onAcknowledgeTimeout(stream))
     const stream: Stream = { id, asked, controller, openedAt: clock.now(), stopWaiting }
-    asking = stream
+    pending = stream
     acknowledgements.expect(id)
-    void answer.then(() => ENDED, toStreamEnd).then(how => ended(stream, how))
+    void answer.then(() => ENDED, toStreamEnd).then(how => onStreamEnded(stream, how))
   }
 
-  const isNothing = ({ uris }: Asked) => lists.length === 0 && uris.size === 0
+  const isNothing = ({ uris }: StreamRequest) => lists.length === 0 && uris.size === 0
 
-  function wish({ uris }: Asked): Params {
+  function notificationFilter({ uris }: StreamRequest): Params {
     const notifications = Object.fromEntries(lists.map(kind => [LISTS[kind], true]))
     return uris.size === 0 ? notifications : { ...notifications, resourceSubscriptions: [...uris] }
   }
 
-  /** Requests what is wanted, unless the acknowledged stream covers it exactly. */
-  function askForWanted(): void {
-    timing.asked()
-    suspect = undefined
+  /** Requests what is wanted, unless the acknowledged stream covers exactly that. */
+  function requestWanted(): void {
+    timing.onRequested()
+    failedStream = undefined
     const next = addresses.next()
-    if (!telling || !isSame(next.uris, telling.asked.uris)) return open(next)
-    giveUpAsking()
+    if (!active || !isSame(next.uris, active.asked.uris)) return open(next)
+    abandonPending()
     if (next.tried.length === 0) return
-    // It accepts what it notifies of, whatever it said before.
-    addresses.taken(next)
-    askForWanted()
+    // The server accepts what it notifies of, whatever it said before.
+    addresses.accept(next)
+    requestWanted()
   }
 
-  function askForPutOff(): void {
+  function requestPostponed(): void {
     addresses.resume()
-    if (!asking) askForWanted()
+    if (!pending) requestWanted()
   }
 
-  function giveUpAsking(): void {
-    if (!asking) return
-    asking.controller.abort()
-    asking.stopWaiting()
-    asking = undefined
+  function abandonPending(): void {
+    if (!pending) return
+    pending.controller.abort()
+    pending.stopWaiting()
+    pending = undefined
     patienceMs = Math.min(2 * patienceMs, PATIENCE_MS.longest)
   }
 
-  function giveUpTelling(): void {
-    telling?.controller.abort()
-    telling = undefined
+  function closeActive(): void {
+    active?.controller.abort()
+    active = undefined
   }
 
-  function ended(stream: Stream, how: StreamEnd): void {
+  function onStreamEnded(stream: Stream, how: StreamEnd): void {
     if (stream.controller.signal.aborted) return
-    if (stream === telling) broke(stream)
+    if (stream === active) onActiveEnded(stream)
     else failed(stream, how)
   }
 
-  /** What lasted for a while may be accepted again, however it ended. */
-  function broke(stream: Stream): void {
-    telling = undefined
-    if (!isInVain) times.silent()
-    if (!asking) reopen(stream)
+  /** A stream that lasted for a while may be accepted again, however it ended. */
+  function onActiveEnded(stream: Stream): void {
+    active = undefined
+    if (!isEmpty) times.onStreamLost()
+    if (!pending) reopen(stream)
   }
 
   /** A server that never acknowledges may notify all the same. */
-  function unanswered(stream: Stream): void {
-    if (!hasTold) return
+  function onAcknowledgeTimeout(stream: Stream): void {
+    if (!hasNotified) return
     stream.controller.abort()
     failed(stream, UNANSWERED)
   }
 
   function failed(stream: Stream, how: StreamEnd): void {
     const { asked } = stream
-    const isLess = suspect !== undefined
+    const isReduced = failedStream !== undefined
     stream.stopWaiting()
-    asking = undefined
-    suspect = undefined
-    if (!telling) times.silent()
-    if (mayHaveTold(stream, how)) return reopen(stream, how)
-    if (!isLess) record.failures++
-    const isTelling = telling !== undefined
-    const verdict = diagnose({ asked, how, less: lessOf(asked), isLess, isTelling, record })
+    pending = undefined
+    failedStream = undefined
+    if (!active) times.onStreamLost()
+    if (mayHaveNotified(stream, how)) return reopen(stream, how)
+    if (!isReduced) record.failures++
+    const verdict = diagnose({
+      request: asked,
+      how,
+      reduced: reducedOf(asked),
+      isReduced,
+      hasActiveStream: active !== undefined,
+      record,
+    })
     switch (verdict) {
-      case 'moment':
+      case 'transient':
         return reopen(stream, how)
       case 'address':
-        return askWithout({ asked, how })
-      case 'second':
+        return requestWithout({ request: asked, how })
+      case 'singleStream':
         return makeRoom()
-      case 'all':
-        return tellsNothing(stream, how)
+      case 'allRefused':
+        return onAllRefused(stream, how)
       default:
-        suspect = { asked, how }
-        return open(verdict.less)
+        failedStream = { request: asked, how }
+        return open(verdict.reduced)
     }
   }
 
-  function mayHaveTold({ openedAt }: Stream, { wasOpen = false }: StreamEnd): boolean {
-    return !hasTold && wasOpen && clock.now() - openedAt > MAY_HAVE_TOLD_MS
+  function mayHaveNotified({ openedAt }: Stream, { wasOpen = false }: StreamEnd): boolean {
+    return !hasNotified && wasOpen && clock.now() - openedAt > MAY_HAVE_NOTIFIED_MS
   }
 
-  function lessOf(asked: Asked): Asked | undefined {
-    const less = addresses.less(asked)
+  function reducedOf(asked: StreamRequest): StreamRequest | undefined {
+    const less = addresses.reduced(asked)
     return less && !isNothing(less) ? less : undefined
   }
 
-  function askWithout(failed: Failed): void {
+  function requestWithout(failed: Failed): void {
     blame(failed)
-    if (telling) return askForWanted()
-    // Lists and accepted addresses do not wait until it is clear which address it refuses.
-    const sure = addresses.sure()
+    if (active) return requestWanted()
+    // Lists and accepted addresses do not wait until the refused address is found.
+    const sure = addresses.acceptedOnly()
     open(isNothing(sure) ? addresses.next() : sure)
   }
 
-  function blame({ asked, how }: Failed): void {
-    record.hasDoubted ||= telling !== undefined && asked.tried.length === 0
+  function blame({ request, how }: Failed): void {
+    record.hasBlamedAddress ||= active !== undefined && request.tried.length === 0
     record.failures = 0
-    addresses.refused(asked, how)
-    timing.gotOn()
-    if (addresses.isPutOff()) rest.begin()
+    addresses.onRefused(request, how)
+    timing.resetBackoff()
+    if (addresses.hasPostponed()) rest.begin()
   }
 
-  /** It does not even notify of the lists. */
-  function tellsNothing(stream: Stream, how: StreamEnd): void {
-    sayRefused(how.reason)
-    // A server that has notified before can, and may be running another version for a while.
-    if (hasTold || how.kind !== 'refused') reopen(stream, how)
+  /** The server does not even notify of the lists. */
+  function onAllRefused(stream: Stream, how: StreamEnd): void {
+    reportRefused(how.reason)
+    // A server that has notified before may be running another version for a while.
+    if (hasNotified || how.kind !== 'refused') reopen(stream, how)
     else timing.failed()
   }
 
   function makeRoom(): void {
-    const before = telling
-    record.hasRoom = false
-    giveUpTelling()
-    times.silent()
-    // By how long that one lasted: another like it can be opened soon.
+    const before = active
+    record.acceptsTwoStreams = false
+    closeActive()
+    times.onStreamLost()
+    // Pauses by how long that stream lasted: another like it can be opened soon.
     if (before) reopen(before)
   }
 
   function reopen({ openedAt }: Stream, { retryAfterMs }: Partial<StreamEnd> = {}): void {
-    // A stream without notifications is worth no more than one that ended at once.
-    const lastedMs = isInVain ? 0 : clock.now() - openedAt
-    timing.pause({ lastedMs, retryAfterMs, hasTold })
+    // A stream without notifications counts like one that ended at once.
+    const lastedMs = isEmpty ? 0 : clock.now() - openedAt
+    timing.pause({ lastedMs, retryAfterMs, hasNotified })
   }
 
-  function sayRefused(reason: string): void {
+  function reportRefused(reason: string): void {
     if (!isRefused) events.onLog('warn', `It does not tell of changes: ${reason}`)
     isRefused = true
   }
 
-  /** This stream is the acknowledged one from now on, for what it honours where it says that, which may be nothing. */
-  function tellOn(stream: Stream, honoured: Honoured | undefined): void {
-    // A stream without notifications may have ended by now.
-    if (telling && !isInVain) {
-      record.hasRoom = true
-      timing.gotOn()
+  /** From now on this is the acknowledged stream, for what the server honours where it says that. */
+  function activate(stream: Stream, honoured: Honoured | undefined): void {
+    // An empty stream may have ended by now.
+    if (active && !isEmpty) {
+      record.acceptsTwoStreams = true
+      timing.resetBackoff()
     }
-    giveUpTelling()
+    closeActive()
     stream.stopWaiting()
-    telling = stream
-    asking = undefined
+    active = stream
+    pending = undefined
     record.failures = 0
     patienceMs = PATIENCE_MS.longest
-    isInVain = honoured?.isAny === false
-    addresses.taken(stream.asked, honoured?.uris)
-    if (!isInVain) hear(stream, honoured)
-    // What it never notified of was not missed.
-    else if (times.since() !== undefined) times.silent()
+    isEmpty = honoured?.isAny === false
+    addresses.accept(stream.asked, honoured?.uris)
+    if (!isEmpty) noteHonoured(stream, honoured)
+    // Nothing is missed where it never notified.
+    else if (times.since() !== undefined) times.onStreamLost()
   }
 
-  function hear({ asked: { uris } }: Stream, honoured: Honoured | undefined): void {
-    hasTold = true
+  function noteHonoured({ asked: { uris } }: Stream, honoured: Honoured | undefined): void {
+    hasNotified = true
     isRefused = false
-    times.tells(honoured ? new Set([...uris].filter(uri => honoured.uris.has(uri))) : uris)
+    times.onStreamActive(honoured ? new Set([...uris].filter(uri => honoured.uris.has(uri))) : uris)
   }
 
   function end(): void {
-    giveUpAsking()
-    giveUpTelling()
-    times.silent()
+    abandonPending()
+    closeActive()
+    times.onStreamLost()
   }
 
-  /** How long another wish waits for the requested stream. */
   function leftPatienceMs(): number {
-    return asking ? asking.openedAt + patienceMs - clock.now() : 0
+    return pending ? pending.openedAt + patienceMs - clock.now() : 0
   }
 
   void rpc.ended.then(stop)
@@ -295,24 +298,24 @@ export function createModernSubscriptions({
   return {
     watch(next) {
       if (isSame(next, addresses.wanted())) return
-      times.want(next)
+      times.setWanted(next)
       addresses.want(next)
       rest.reset()
       timing.within(leftPatienceMs())
     },
     acknowledged(said = {}) {
-      if (!asking) return
-      // An acknowledgement that names no stream of ours is taken for the last one. If it was not, the stream may still
-      // be refused, and is requested again.
-      const meant = acknowledgements.meant(said, asking.id)
+      if (!pending) return
+      // An acknowledgement that names no stream of ours is taken for the last one. If that is refused after all, it
+      // is requested again.
+      const meant = acknowledgements.meant(said, pending.id)
       if (meant === 'earlier') return
-      const stream = asking
-      const atFault = suspect
+      const stream = pending
+      const atFault = failedStream
       const honoured = meant === 'this' ? honouredIn(said) : undefined
       acknowledgements.came(stream.id)
-      tellOn(stream, honoured)
+      activate(stream, honoured)
       if (atFault) blame(atFault)
-      askForWanted()
+      requestWanted()
     },
     since: times.since,
     stop,
@@ -323,16 +326,15 @@ function isSame(some: ReadonlySet<string>, others: ReadonlySet<string>): boolean
   return some.size === others.size && [...some].every(uri => others.has(uri))
 }
 
-/** Which stream a server acknowledges: one may have been cancelled, and the next requested meanwhile. */
+/** Matches acknowledgements to streams: one may have been cancelled, and the next requested meanwhile. */
 interface Acknowledgements {
-  /** A stream was requested with this id. */
   expect(id: Id | undefined): void
-  /** Whether it is about this stream: it names its request (MCP 2026-07-28). */
+  /** Which stream the acknowledgement names (MCP 2026-07-28). */
   meant(said: Params, id: Id | undefined): 'this' | 'earlier' | 'unknown'
   came(id: Id | undefined): void
 }
 
-/** Acknowledgements of cancelled streams come soon, or never. */
+/** Acknowledgements of cancelled streams come soon or never. */
 const MOST_GIVEN_UP = 50
 
 function createAcknowledgements(): Acknowledgements {
@@ -356,13 +358,11 @@ function createAcknowledgements(): Acknowledgements {
   }
 }
 
-/** What a server agrees to notify of. */
 interface Honoured {
   readonly uris: ReadonlySet<string>
   readonly isAny: boolean
 }
 
-/** Nothing where it does not say. */
 function honouredIn({ notifications }: Params): Honoured | undefined {
   if (!isRecord(notifications)) return undefined
   const { resourceSubscriptions, ...lists } = notifications
@@ -371,37 +371,35 @@ function honouredIn({ notifications }: Params): Honoured | undefined {
   return { uris, isAny: uris.size > 0 || Object.values(lists).includes(true) }
 }
 
-/** When a stream of changes is requested again. */
-interface AskTiming {
-  /** A stream has ended: waits, and ever longer where they continue to end soon. */
-  pause(ended: EndedAsk): void
+interface RequestTiming {
+  /** A stream has ended: waits, ever longer where streams keep ending soon. */
+  pause(ended: EndedStream): void
   failed(): void
   /**
-   * There is a new wish: after this time at the latest, but not within a second of a failure, nor before the server's
-   * own wait is over.
+   * The wanted addresses changed: requests after this time at the latest, but not within a second of a failure, nor
+   * before the server's own wait is over.
    */
   within(ms: number): void
-  asked(): void
-  /** Something was found out, so the next pause is short. */
-  gotOn(): void
+  onRequested(): void
+  /** Progress was made, so the next pause is short. */
+  resetBackoff(): void
   stop(): void
 }
 
-interface EndedAsk {
+interface EndedStream {
   readonly lastedMs: number
-  /** How long the server asks to be left alone. */
   readonly retryAfterMs?: number | undefined
-  /** Whether the server has notified before, and so is worth asking more often. */
-  readonly hasTold: boolean
+  /** Whether the server has notified before, and is worth asking more often. */
+  readonly hasNotified: boolean
 }
 
 /** A server that never notified may never do so. */
 const PAUSES = { firstMs: 1_000, longestMs: 5 * 60_000 }
-const LONGEST_OF_TELLING_MS = 30_000
+const LONGEST_OF_NOTIFYING_MS = 30_000
 /** However long a server asks for. */
 const LONGEST_ASKED_MS = 60_000
 
-function createAskTiming(clock: Clock, ask: () => void): AskTiming {
+function createRequestTiming(clock: Clock, ask: () => void): RequestTiming {
   let pauseAfter = reopening(PAUSES)
   let pausedUntil = Number.NEGATIVE_INFINITY
   let cancelPause: Cancel = () => {}
@@ -417,9 +415,9 @@ function createAskTiming(clock: Clock, ask: () => void): AskTiming {
   }
 
   return {
-    pause({ lastedMs, retryAfterMs = 0, hasTold }) {
+    pause({ lastedMs, retryAfterMs = 0, hasNotified }) {
       const leastMs = Math.min(retryAfterMs, LONGEST_ASKED_MS)
-      const grownMs = Math.min(pauseAfter(lastedMs), hasTold ? LONGEST_OF_TELLING_MS : PAUSES.longestMs)
+      const grownMs = Math.min(pauseAfter(lastedMs), hasNotified ? LONGEST_OF_NOTIFYING_MS : PAUSES.longestMs)
       hold(leastMs)
       cancelPause()
       cancelPause = clock.after(Math.max(leastMs, grownMs), ask)
@@ -431,19 +429,18 @@ function createAskTiming(clock: Clock, ask: () => void): AskTiming {
       if (leftMs <= 0) ask()
       else cancelWait = clock.after(leftMs, ask)
     },
-    asked: stop,
+    onRequested: stop,
     stop,
-    gotOn() {
+    resetBackoff() {
       pauseAfter = reopening(PAUSES)
     },
   }
 }
 
-/** How long addresses that a server refuses for now are left alone: longer each time. */
+/** Backoff for addresses that a server refuses for now. */
 interface SubscribeBackoff {
   /** Starts the pause, unless one is running. */
   begin(): void
-  /** The next pause is short. */
   reset(): void
   stop(): void
 }

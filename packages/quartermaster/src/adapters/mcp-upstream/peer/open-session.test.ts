@@ -52,10 +52,10 @@ function stage({
 /** Some servers keep what they answer by its id alone, of all who speak with them. */
 it('gives no two requests the same id, whatever sessions they are made in', async () => {
   const servers = [await openSilentServer(), await openSilentServer()]
-  const behind = { caller: 'ada', canAnswer: CANNOT, ask: async () => ({ action: 'decline' }) as const, log() {} }
+  const requester = { caller: 'ada', canAnswer: CANNOT, ask: async () => ({ action: 'decline' }) as const, log() {} }
   for (const { session, say, idsOf } of servers) {
     const { signal } = new AbortController()
-    const answer = session.ask('tools/call', { name: 'pay' }, { signal, behind, onProgress() {} })
+    const answer = session.ask('tools/call', { name: 'pay' }, { signal, requester, onProgress() {} })
     say({ id: idsOf('tools/call')[0], result: { content: [] } })
     expect(await answer).toEqual({ content: [] })
   }

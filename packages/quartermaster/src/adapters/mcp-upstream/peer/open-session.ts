@@ -1,19 +1,28 @@
 import type { Clock } from '../../../core/kernel/index.ts'
 import { isRecord, type Params } from '../../mcp-wire/index.ts'
 import { beforeAbort, NEVER, pause } from './abort.ts'
-import { type ChannelEnd, ChannelFailure, type OpenChannel, RPC, RpcError, SendFailure } from './channel.ts'
+import {
+  type ChannelEnd,
+  ChannelFailure,
+  LEGACY_VERSIONS,
+  META,
+  MODERN_VERSION,
+  type OpenChannel,
+  RPC,
+  RpcError,
+  SendFailure,
+} from './channel.ts'
 import { createLegacySession, LEGACY_CAPABILITIES } from './legacy-session.ts'
-import { LEGACY_VERSIONS, META, MODERN_VERSION } from './message-limits.ts'
 import { createModernSession, envelopeFor } from './modern-session.ts'
-import { type Listener, openRpcChannel, type RpcChannel } from './rpc-channel.ts'
+import { type Listener, openRpcChannel, type RpcChannel } from './peer.ts'
 import type { Era, Session, SessionEvents, SessionFacts } from './session.ts'
 import { capabilitiesOf, instructionsOf, serverOf } from './session-parts.ts'
 
 interface SessionOptions {
   readonly open: OpenChannel
-  /** Its era, where that is known. */
+  /** The protocol era, where it is known. */
   readonly era: Era | 'auto'
-  /** The era is that of the last connection, which may have changed since. */
+  /** The era is that of the last connection, and may have changed since. */
   readonly isRemembered?: boolean
   readonly client: { readonly name: string; readonly version: string }
   readonly clock: Clock
@@ -21,11 +30,11 @@ interface SessionOptions {
 }
 
 /**
- * How long a program may take to answer `server/discover` before it is also addressed in the legacy era. Older programs
- * may ignore unknown requests; both are then open, and the first answer decides.
+ * How long a program may take to answer `server/discover` before `initialize` is sent as well. Legacy programs may
+ * ignore unknown requests; the first answer decides.
  */
 const SILENCE_MS = 5_000
-/** A program that reads no more has usually exited by then, and its exit is known. */
+/** A program that reads no more has usually exited by then. */
 const ENDING_MS = 1_000
 
 /** Connects to a server and detects its era. Rejects with a `ChannelFailure` or a `SendFailure`. */
@@ -34,7 +43,7 @@ export async function openSession(options: SessionOptions, signal: AbortSignal):
   try {
     return await meet(options, 'auto', signal)
   } catch (error) {
-    // Some older programs exit on an unknown request.
+    // Some legacy programs exit on an unknown request.
     if (!(error instanceof EndedAtMeeting) || signal.aborted) throw error
     return meet(options, 'legacy', signal)
   }
@@ -58,7 +67,7 @@ async function meet(options: SessionOptions, era: Era | 'auto', signal: AbortSig
   }
 }
 
-/** How the program exited that could not be written to: that says more. Over HTTP a request fails on its own. */
+/** How the program exited that could not be written to. Over HTTP a request fails alone. */
 async function endBehind(
   error: unknown,
   { channel, ended }: RpcChannel,
@@ -77,7 +86,7 @@ interface Meeting {
 
 async function introduce(rpc: RpcChannel, options: SessionOptions, { era, signal }: Meeting): Promise<SessionFacts> {
   if (era === 'legacy') return initialize(rpc, options, signal)
-  // Over HTTP every request has its own answer, also an unknown one.
+  // Over HTTP every request is answered, also an unknown one.
   const maybeSilent = options.isRemembered && !rpc.channel.hasExchanges
   if (era === 'modern' && !maybeSilent) return discover(rpc, options, signal)
   if (rpc.channel.hasExchanges) return probe(rpc, options, signal)
@@ -94,7 +103,7 @@ async function probe(rpc: RpcChannel, options: SessionOptions, signal: AbortSign
   }
 }
 
-/** The same for a program that may also keep silent or exit. */
+/** Like `probe`, for a program that may also keep silent or exit. */
 function firstOf(rpc: RpcChannel, options: SessionOptions, signal: AbortSignal): Promise<SessionFacts> {
   const giveUp = new AbortController()
   const either = AbortSignal.any([signal, giveUp.signal])
@@ -102,10 +111,10 @@ function firstOf(rpc: RpcChannel, options: SessionOptions, signal: AbortSignal):
     let asked: Promise<void> | undefined
     let isNewerOpen = true
     let olderRefused: unknown
-    // Once: a program that was only slow to start reads both requests, and answers both.
+    // Once: a program that was only slow to start answers both requests.
     const older = () => {
       asked ??= initialize(rpc, options, either).then(resolve, error => {
-        // A modern-only server refuses this at once, and may take longer for its own answer.
+        // A modern-only server refuses `initialize` at once, and may take longer for its own answer.
         if (isNewerOpen && isAboutEras(error)) olderRefused = error
         else reject(error)
       })
@@ -134,7 +143,7 @@ const NOT_ABOUT_ERAS = new Set([401, 403, 408, 429])
 async function discover(rpc: RpcChannel, { client }: SessionOptions, signal: AbortSignal): Promise<SessionFacts> {
   const _meta = envelopeFor(client, { form: true, url: true, model: true, roots: true })
   const ask = () => rpc.peer.request('server/discover', { _meta }, { signal })
-  // A server that refuses the revision and lists it as supported means it: retried once, and in no older one.
+  // A server that refuses the revision and lists it as supported is asked once more.
   const result = await ask().catch(error => (namesOurs(error) ? ask() : Promise.reject(error)))
   const { supportedVersions } = result
   if (!Array.isArray(supportedVersions) || !supportedVersions.includes(MODERN_VERSION))
@@ -179,11 +188,11 @@ async function initialize(rpc: RpcChannel, { client }: SessionOptions, signal: A
   }
 }
 
-/** Says that we are ready, and which log level we want. */
+/** Completes the legacy handshake and sets the log level. */
 async function greet(rpc: RpcChannel, { version, capabilities }: SessionFacts, signal: AbortSignal): Promise<void> {
   const { channel, peer } = rpc
   channel.agreed?.(version)
-  // Over HTTP it has an answer too, which a server may never send.
+  // Over HTTP the notification has an answer too, which a server may never send.
   await beforeAbort(peer.notify('notifications/initialized'), signal)
   if (!isRecord(capabilities.logging)) return
   peer.request('logging/setLevel', { level: 'info' }, { signal: NEVER }).catch(() => {
@@ -191,18 +200,17 @@ async function greet(rpc: RpcChannel, { version, capabilities }: SessionFacts, s
   })
 }
 
-/** Requests that only we send, first of all. */
 const FIRST: ReadonlySet<string> = new Set(['server/discover', 'initialize'])
 
-/** Before a server has said what it is there is nothing to answer, and notifications can wait. */
+/** During the handshake servers may ask nothing, and notifications can wait. */
 const EARLY: Listener = {
   async serve(method) {
     if (method === 'ping') return {}
-    // Only an echo asks it, and returns this as well: so people read it.
+    // Only an echo sends these requests back; people read its answer.
     const message = FIRST.has(method)
       ? 'It sends back what it is sent, so it is no MCP server.'
       : 'Nothing can be asked yet.'
     throw new RpcError({ code: RPC.methodNotFound, message })
   },
-  notice() {},
+  onNotification() {},
 }

@@ -28,7 +28,7 @@ function open({
   const options: PeerOptions = {
     clock: createFakeClock(),
     serve,
-    notice: (method, params) => told.push([method, params]),
+    onNotification: (method, params) => told.push([method, params]),
     cancelBy: () => (hasExchanges ? 'exchange' : 'notification'),
   }
   const peer = createPeer(() => channel, options, createRequestIds())

@@ -15,26 +15,27 @@ import {
 import {
   type Channel,
   type ChannelEnd,
+  ChannelFailure,
   isShut,
+  type OpenChannel,
   RPC,
   RpcError,
   SendFailure,
   toRpcError,
   UnreadableAnswer,
 } from './channel.ts'
-import { deliver, isWaitedFor, undelivered } from './questions.ts'
+import { deliver, needsPerson, undelivered } from './questions.ts'
 
-/** Handles a server's request. Throws an `RpcError`. */
-export type ServeRequest = (method: string, params: Params, asking: Asking) => Promise<Params>
+export type ServeRequest = (method: string, params: Params, asking: IncomingRequest) => Promise<Params>
 
-export interface Asking {
+export interface IncomingRequest {
   /** Aborts when the server no longer wants the answer, or is gone. */
   readonly signal: AbortSignal
-  /** Resolves when the server has its answer, or no longer wants one. Rejects if it could not be delivered. */
+  /** Resolves when the server has the answer, or no longer wants one. Rejects if it could not be delivered. */
   readonly delivery: Promise<void>
   /**
-   * Fails the call in whose exchange it was asked, and which waits for the answer; does nothing where that is no call,
-   * or has ended. Absent where the exchange is unknown.
+   * Fails the call in whose exchange the server asked, and which waits for the answer; does nothing where that is no
+   * call, or has ended. Absent where the exchange is unknown.
    */
   failCall?: ((why: SendFailure) => void) | undefined
 }
@@ -42,29 +43,24 @@ export interface Asking {
 export interface PeerOptions {
   readonly clock: Pick<Clock, 'after'>
   serve: ServeRequest
-  notice(method: string, params: Params): void
-  /**
-   * How a request is cancelled: by a notification, or by ending its exchange, which is the way over HTTP from
-   * 2026-07-28 on.
-   */
+  onNotification(method: string, params: Params): void
+  /** How a request is cancelled: by a notification, or by ending its exchange (HTTP, from 2026-07-28 on). */
   cancelBy(): 'notification' | 'exchange'
-  /** Whether a caller is being asked a question of the server. Never where servers do not ask on their own. */
-  isAsked?(caller: string): boolean
+  /** Whether a caller has an open question of the server. Absent where servers send no requests. */
+  hasOpenQuestion?(caller: string): boolean
 }
 
 export interface RequestOptions {
   readonly signal: CancelSignal
   onProgress?: ((progress: Progress) => void) | undefined
-  /** The request's `_meta`, besides the progress token. */
   readonly meta?: Params | undefined
   readonly headers?: Readonly<Record<string, string>> | undefined
-  /** Called when the server answers a cancelled request. */
   onLate?: (() => void) | undefined
   /** The caller behind it, if any. */
   readonly caller?: string | undefined
-  /** Makes its caller cancel it: it waits for something that does not come. */
+  /** Makes the caller cancel the request: what it waits for does not come. */
   fail?: ((why: SendFailure) => void) | undefined
-  /** Whether it is sent to the next connection if this one is unreachable. */
+  /** Whether the request is sent over the next connection if this one is unreachable. */
   readonly isForNext?: boolean | undefined
 }
 
@@ -76,13 +72,13 @@ export interface Peer {
    */
   request(method: string, params: Params, options: RequestOptions): Promise<Params>
   notify(method: string, params?: Params): Promise<void>
-  /** Receives progress by a token that outlasts one request, until it is ended. */
-  follow(onProgress: (progress: Progress) => void): Following
+  /** Receives progress by a token that outlasts one request, until ended. */
+  followProgress(onProgress: (progress: Progress) => void): Following
   /** Handles an incoming message. `of`: the request in whose exchange it came, if known. */
   receive(message: Message, of?: Id): void
   end(end: ChannelEnd): void
-  /** A request whose exchange ended without an answer. */
-  lose(id: Id, reason: string): void
+  /** The exchange of a request ended without an answer. */
+  onExchangeLost(id: Id, reason: string): void
 }
 
 interface Following {
@@ -91,12 +87,12 @@ interface Following {
 }
 
 /** Questions that a server may have open; each may need a person's attention. */
-export const MOST_ASKED = 16
+export const MOST_OPEN_QUESTIONS = 16
 
-/** Late answers to expect: most never come. */
+/** Expected late answers; most never come. */
 const MOST_LATE = 1_000
 
-interface Waiting {
+interface PendingRequest {
   resolve(result: Params): void
   reject(error: unknown): void
   onProgress: RequestOptions['onProgress']
@@ -107,13 +103,13 @@ interface Waiting {
 
 export function createPeer(
   channel: () => Channel,
-  { clock, serve, notice, cancelBy, isAsked }: PeerOptions,
+  { clock, serve, onNotification, cancelBy, hasOpenQuestion }: PeerOptions,
   nextId: NextRequestId = nextRequestId,
 ): Peer {
-  const waiting = new Map<number, Waiting>()
+  const pending = new Map<number, PendingRequest>()
   const followed = new Map<number, (progress: Progress) => void>()
-  const asked = new Map<string, AbortController>()
-  const late = new Map<number, () => void>()
+  const openQuestions = new Map<string, AbortController>()
+  const lateAnswers = new Map<number, () => void>()
   let ended: ChannelEnd | undefined
 
   function request(method: string, params: Params, options: RequestOptions): Promise<Params> {
@@ -124,10 +120,10 @@ export function createPeer(
     const exchange = cancelBy() === 'exchange' ? createCancellation() : undefined
     return new Promise((resolve, reject) => {
       const leave = () => {
-        waiting.delete(id)
+        pending.delete(id)
         signal.removeEventListener('abort', abort)
       }
-      const one: Waiting = {
+      const one: PendingRequest = {
         resolve: result => (leave(), resolve(result)),
         reject: error => (leave(), reject(error)),
         onProgress,
@@ -137,34 +133,34 @@ export function createPeer(
       }
       const abort = () => {
         one.reject(signal.reason)
-        // A server does not carry out what it has not seen, nor need it be told.
+        // A withdrawn request was never seen, so it is neither carried out nor cancelled.
         if (channel().withdraw?.(id)) return onLate?.()
         if (exchange) exchange.cancel(signal.reason)
         // There is nothing to cancel before the initialisation.
         else if (method !== 'initialize') void cancelled(id)
         if (onLate && !exchange) expectLate(id, onLate)
       }
-      waiting.set(id, one)
+      pending.set(id, one)
       signal.addEventListener('abort', abort, { once: true })
       const sent = channel().send(
         { jsonrpc: '2.0', id, method, params: withMeta(params, meta, onProgress && id) },
         { signal: exchange?.signal, headers },
       )
       // Over HTTP it resolves with the answer.
-      sent.catch(error => waiting.get(id)?.reject(toSendFailure(error)))
+      sent.catch(error => pending.get(id)?.reject(toSendFailure(error)))
     })
   }
 
   function expectLate(id: number, onLate: () => void): void {
-    const [oldest] = late.keys()
-    if (oldest !== undefined && late.size >= MOST_LATE) late.delete(oldest)
-    late.set(id, onLate)
+    const [oldest] = lateAnswers.keys()
+    if (oldest !== undefined && lateAnswers.size >= MOST_LATE) lateAnswers.delete(oldest)
+    lateAnswers.set(id, onLate)
   }
 
-  function cameLate(id: Id | null): void {
+  function onLateAnswer(id: Id | null): void {
     if (typeof id !== 'number') return
-    late.get(id)?.()
-    late.delete(id)
+    lateAnswers.get(id)?.()
+    lateAnswers.delete(id)
   }
 
   async function cancelled(requestId: number): Promise<void> {
@@ -179,8 +175,8 @@ export function createPeer(
   }
 
   function answered({ id, result, error }: Response): void {
-    const one = typeof id === 'number' ? waiting.get(id) : undefined
-    if (!one) return cameLate(id)
+    const one = typeof id === 'number' ? pending.get(id) : undefined
+    if (!one) return onLateAnswer(id)
     if (error) one.reject(toRpcError(error))
     else if (result instanceof UnreadableAnswer) one.reject(result)
     else if (isRecord(result)) one.resolve(result)
@@ -188,17 +184,17 @@ export function createPeer(
   }
 
   async function answer(request: Request, of: Id | undefined): Promise<void> {
-    if (ended) return leaveUnanswered(request, of, ended)
+    if (ended) return failUnanswerable(request, of, ended)
     const { id, method } = request
     const key = keyOf(id)
-    const reply = (part: Answered) => channel().send({ jsonrpc: '2.0', id, ...part })
-    if (asked.size >= MOST_ASKED || asked.has(key)) return reply(TOO_MANY).catch(untold)
+    const reply = (part: AnswerPart) => channel().send({ jsonrpc: '2.0', id, ...part })
+    if (openQuestions.size >= MOST_OPEN_QUESTIONS || openQuestions.has(key)) return reply(TOO_MANY).catch(ignoreFailure)
     const controller = new AbortController()
     const { signal } = controller
-    asked.set(key, controller)
+    openQuestions.set(key, controller)
     const delivery = createDelivery()
     try {
-      const asking = { signal, delivery: delivery.promise, failCall: failing(of) }
+      const asking = { signal, delivery: delivery.promise, failCall: callFailer(of) }
       const part = await serve(method, paramsOf(request), asking).then(asResult, asError)
       const isDelivered = !signal.aborted && (await deliver(() => reply(part), { clock, signal }))
       if (ended && !isDelivered) delivery.failed(notSent(ended))
@@ -206,48 +202,48 @@ export function createPeer(
     } catch (error) {
       delivery.failed(error)
     } finally {
-      asked.delete(key)
+      openQuestions.delete(key)
     }
   }
 
   /** Looked up when it fails: a call that goes on as a task has another exchange by then. */
-  function failing(of: Id | undefined): Asking['failCall'] {
+  function callFailer(of: Id | undefined): IncomingRequest['failCall'] {
     if (of === undefined) return undefined
-    const call = typeof of === 'number' ? waiting.get(of) : undefined
+    const call = typeof of === 'number' ? pending.get(of) : undefined
     return why => call?.fail?.(why)
   }
 
-  /** The answer would be refused: no person is asked, and the call behind the question would wait in vain. */
-  function leaveUnanswered(request: Request, of: Id | undefined, end: ChannelEnd): void {
-    if (!isWaitedFor(request.method, paramsOf(request))) return
+  /** The answer would be refused: no person is asked, and the call that the question belongs to would wait in vain. */
+  function failUnanswerable(request: Request, of: Id | undefined, end: ChannelEnd): void {
+    if (!needsPerson(request.method, paramsOf(request))) return
     const why = undelivered(notSent(end))
-    for (const [id, call] of callsMeant(of)) {
+    for (const [id, call] of possibleCalls(of)) {
       call.reject(why)
       void cancelled(id)
     }
   }
 
   /**
-   * The calls that a question may be about: the call of its exchange, otherwise all calls, if they are one caller's.
+   * The calls that a question may belong to: the call of its exchange, otherwise all calls, if they are one caller's.
    * With several callers it is unknown.
    */
-  function callsMeant(of: Id | undefined): readonly (readonly [number, Waiting])[] {
-    const calls = [...waiting].filter(([, { caller }]) => caller !== undefined)
+  function possibleCalls(of: Id | undefined): readonly (readonly [number, PendingRequest])[] {
+    const calls = [...pending].filter(([, { caller }]) => caller !== undefined)
     if (of !== undefined) return calls.filter(([id]) => id === of)
     return new Set(calls.map(([, { caller }]) => caller)).size === 1 ? calls : []
   }
 
-  function told(method: string, params: Params): void {
+  function onNotified(method: string, params: Params): void {
     if (method === 'notifications/progress') return progressed(params)
-    if (method === 'notifications/cancelled') return asked.get(keyOf(params.requestId))?.abort()
-    notice(method, params)
+    if (method === 'notifications/cancelled') return openQuestions.get(keyOf(params.requestId))?.abort()
+    onNotification(method, params)
   }
 
   function progressed({ progressToken, progress, total, message }: Params): void {
     if (typeof progress !== 'number') return
     // Some servers return a number as text.
     const token = Number(progressToken)
-    const hear = followed.get(token) ?? waiting.get(token)?.onProgress
+    const hear = followed.get(token) ?? pending.get(token)?.onProgress
     hear?.({
       progress,
       ...(typeof total === 'number' ? { total } : {}),
@@ -255,16 +251,16 @@ export function createPeer(
     })
   }
 
-  /** A server may still answer what it accepted, unless it waits for our answer, which it would refuse. */
-  function isOver({ caller, isForNext }: Waiting, end: ChannelEnd): boolean {
+  /** A shut server may still answer what it accepted, unless it waits for our answer, which it would refuse. */
+  function isOver({ caller, isForNext }: PendingRequest, end: ChannelEnd): boolean {
     const isAskedOfNext = end.kind === 'unreachable' && isForNext === true
-    return !isShut(end) || isAskedOfNext || (caller !== undefined && isAsked?.(caller) === true)
+    return !isShut(end) || isAskedOfNext || (caller !== undefined && hasOpenQuestion?.(caller) === true)
   }
 
   return {
     request,
     notify,
-    follow(onProgress) {
+    followProgress(onProgress) {
       // From the same sequence as requests, whose tokens are their ids.
       const progressToken = nextId()
       followed.set(progressToken, onProgress)
@@ -273,21 +269,21 @@ export function createPeer(
     receive(message, of) {
       if (isResponse(message)) answered(message)
       else if (isRequest(message)) void answer(message, of)
-      else told(message.method, paramsOf(message))
+      else onNotified(message.method, paramsOf(message))
     },
     end(end) {
       ended ??= end
-      late.clear()
-      const over = [...waiting].filter(([, one]) => isOver(one, end))
-      for (const controller of asked.values()) controller.abort()
+      lateAnswers.clear()
+      const over = [...pending].filter(([, one]) => isOver(one, end))
+      for (const controller of openQuestions.values()) controller.abort()
       for (const [id, one] of over) {
         // Whether the server has seen a sent request is unknown.
         const wasSent = channel().withdraw?.(id) ? 'no' : 'maybe'
         one.reject(new SendFailure(end.reason, { wasSent, said: end.said, isOurDoing: end.kind === 'closed' }))
       }
     },
-    lose(id, reason) {
-      const one = typeof id === 'number' ? waiting.get(id) : undefined
+    onExchangeLost(id, reason) {
+      const one = typeof id === 'number' ? pending.get(id) : undefined
       // There was an exchange, and it had begun.
       one?.reject(new SendFailure(reason, { wasSent: 'maybe', status: 200 }))
     },
@@ -317,20 +313,20 @@ function toSendFailure(error: unknown): SendFailure {
   return new SendFailure(message, { wasSent: 'maybe', cause: error })
 }
 
-type Answered = Pick<Response, 'result' | 'error'>
+type AnswerPart = Pick<Response, 'result' | 'error'>
 
-const TOO_MANY: Answered = {
-  error: { code: RPC.internal, message: `${MOST_ASKED} requests at a time are the most.` },
+const TOO_MANY: AnswerPart = {
+  error: { code: RPC.internal, message: `${MOST_OPEN_QUESTIONS} requests at a time are the most.` },
 }
 
-function untold(): void {
-  // It asks too much, and does not read either: callers learn of undelivered answers.
+function ignoreFailure(): void {
+  // The server asks too much, and does not read either.
 }
 
-const asResult = (result: Params): Answered => ({ result })
-const asError = (error: unknown): Answered => ({ error: toWireError(error) })
+const asResult = (result: Params): AnswerPart => ({ result })
+const asError = (error: unknown): AnswerPart => ({ error: toWireError(error) })
 
-/** Reports whether an answer arrived. Not every caller needs it. */
+/** Reports whether an answer was delivered. */
 function createDelivery(): { readonly promise: Promise<void>; done(): void; failed(why: unknown): void } {
   let settle = { done() {}, failed(_why: unknown) {} }
   const promise = new Promise<void>((done, failed) => {
@@ -346,7 +342,6 @@ function toWireError(error: unknown): NonNullable<Response['error']> {
   return data === undefined ? { code, message } : { code, message, data }
 }
 
-/** A number for each request, and none twice. */
 type NextRequestId = () => number
 
 export function createRequestIds(): NextRequestId {
@@ -355,7 +350,114 @@ export function createRequestIds(): NextRequestId {
 }
 
 /**
- * Shared by all connections of this process. Some servers key requests by id alone, across sessions: with equal ids one
- * agent would get another's answer.
+ * Shared by all connections of this process. Some servers key requests by id alone, across sessions: with equal ids
+ * one agent would get another's answer.
  */
 const nextRequestId: NextRequestId = createRequestIds()
+
+/** A channel with a JSON-RPC peer. */
+export interface RpcChannel {
+  readonly channel: Channel
+  readonly peer: Peer
+  begin(...request: Parameters<Peer['request']>): Begun
+  lastHeardAt(): number
+  readonly ended: Promise<ChannelEnd>
+  /** Resolves when nothing of the channel is left. */
+  close(end?: ChannelEnd): Promise<void>
+}
+
+interface Begun {
+  readonly id: Id | undefined
+  readonly answer: Promise<Params>
+}
+
+/** Handles incoming messages. Set after the handshake, which decides its abilities. */
+export interface Listener extends Omit<PeerOptions, 'cancelBy' | 'clock'> {
+  /** Notifications may have been missed. */
+  missed?(): void
+}
+
+interface RpcChannelOptions {
+  readonly open: OpenChannel
+  readonly clock: Clock
+  /** Called for every message, so that the listener may be set later. */
+  listener(): Listener
+  isModern(): boolean
+}
+
+const TOOLS_CHANGED = 'notifications/tools/list_changed'
+const CLOSED: ChannelEnd = { kind: 'closed', reason: 'The connection was closed.' }
+
+export async function openRpcChannel(
+  { open, clock, listener, isModern }: RpcChannelOptions,
+  signal: AbortSignal,
+): Promise<RpcChannel> {
+  const way: { channel?: Channel } = {}
+  let heard = clock.now()
+  let tell: (end: ChannelEnd) => void = () => {}
+  const ended = new Promise<ChannelEnd>(resolve => {
+    tell = resolve
+  })
+  let sentId: Id | undefined
+  const outgoing: Channel = {
+    ...NOT_OPEN,
+    send(message, options) {
+      if (isRequest(message)) sentId = message.id
+      return (way.channel ?? NOT_OPEN).send(message, options)
+    },
+    withdraw: id => way.channel?.withdraw?.(id) ?? false,
+  }
+  const peer = createPeer(() => outgoing, {
+    clock,
+    serve: (...asked) => listener().serve(...asked),
+    onNotification: (...told) => listener().onNotification(...told),
+    hasOpenQuestion: caller => listener().hasOpenQuestion?.(caller) === true,
+    cancelBy: () => (isModern() && way.channel?.hasExchanges ? 'exchange' : 'notification'),
+  })
+  function end(why: ChannelEnd): void {
+    peer.end(why)
+    tell(why)
+  }
+  const channel = await open(
+    {
+      onMessage(message, of) {
+        heard = clock.now()
+        peer.receive(message, of)
+      },
+      onPart() {
+        heard = clock.now()
+      },
+      onEnd: end,
+      onLost: peer.onExchangeLost,
+      // Another instance of the server may not have notified of its changes.
+      onBroken: () => listener().onNotification(TOOLS_CHANGED, {}),
+      onMissed: () => listener().missed?.(),
+    },
+    signal,
+  )
+  way.channel = channel
+  return {
+    channel,
+    peer,
+    begin(...request) {
+      sentId = undefined
+      // The request is sent before this returns, or not at all.
+      const answer = peer.request(...request)
+      return { id: sentId, answer }
+    },
+    lastHeardAt: () => heard,
+    ended,
+    async close(why = CLOSED) {
+      end(why)
+      await channel.close(why)
+    },
+  }
+}
+
+/** A channel may report its end before it was returned. */
+const NOT_OPEN: Channel = {
+  send: () => Promise.reject(new ChannelFailure({ kind: 'closed', reason: 'The connection is not open yet.' })),
+  close: async () => {},
+  pids: () => [],
+  hasExchanges: false,
+}

@@ -14,9 +14,9 @@ import { isSessionForgotten, RPC, RpcError, SendFailure } from './channel.ts'
 import type { Answerable } from './session.ts'
 
 /** A question of which only the kind is known. */
-export type Asked = Pick<Question, 'kind'>
+export type QuestionKindOnly = Pick<Question, 'kind'>
 
-/** Who has to answer a request of a server, without looking at its content. Nothing when it is no known question. */
+/** The kind of a server's question, without reading its content. Nothing for any other request. */
 export function kindAsked(method: string, { mode }: Params): QuestionKind | undefined {
   if (method === 'roots/list') return 'roots'
   if (method === 'sampling/createMessage') return 'model'
@@ -24,15 +24,15 @@ export function kindAsked(method: string, { mode }: Params): QuestionKind | unde
   return mode === 'url' ? 'url' : 'person'
 }
 
-/** Whether a call has to wait for the answer. Roots are answered without a person. */
-export function isWaitedFor(method: string, params: Params): boolean {
+/** Whether a call waits for the answer. Roots are answered without a person. */
+export function needsPerson(method: string, params: Params): boolean {
   const kind = kindAsked(method, params)
   return kind !== undefined && kind !== 'roots'
 }
 
 /**
- * A server's request as a question; nothing when it is no known one. Throws an `RpcError` that says what is wrong with
- * one that cannot be asked.
+ * A server's request as a question; nothing for any other request. Throws an `RpcError` that says what is wrong with
+ * a question that cannot be asked.
  */
 export function toQuestion(method: string, params: Params, key?: string): Question | undefined {
   const filed = key !== undefined && KEY.test(key) ? { key } : {}
@@ -69,15 +69,14 @@ function checked(schema: QuestionSchema, question: Params): Question {
   throw new RpcError({ code: RPC.invalidParams, message: `This cannot be asked. ${wrong}` })
 }
 
-/** Whether the caller of a request can be asked this. */
-export function isAnswerable(question: Asked, can: Answerable): boolean {
+export function isAnswerable(question: QuestionKindOnly, can: Answerable): boolean {
   if (question.kind === 'roots') return can.roots
   if (question.kind === 'model') return can.model
   return question.kind === 'url' ? can.url : can.form
 }
 
-/** An answer in the form of the protocol. Throws an `RpcError` where it has none for a refusal. */
-export function toResponse(question: Asked, { action, content }: Answer): Params {
+/** An answer as a protocol result. Throws an `RpcError` where the protocol has none for a refusal. */
+export function toResponse(question: QuestionKindOnly, { action, content }: Answer): Params {
   if (question.kind === 'roots' || question.kind === 'model') {
     if (action === 'accept' && content) return content
     throw new RpcError({ code: REJECTED, message: REFUSALS[question.kind] })
@@ -89,8 +88,8 @@ export function toResponse(question: Asked, { action, content }: Answer): Params
 const REJECTED = -1
 
 /**
- * Not an empty list: some servers take that for a ban on every folder, and one that asks at its start would remember
- * it. After an error they use their own settings.
+ * Not an empty list: some servers take that for a ban on every folder and remember it. After an error they use their
+ * own settings.
  */
 const REFUSALS = {
   roots: 'The folders are unknown now. Use those that you were started with.',
@@ -98,15 +97,14 @@ const REFUSALS = {
 }
 
 /** The answer when no client can be asked. */
-export function declined(question: Asked): Params {
+export function declined(question: QuestionKindOnly): Params {
   return toResponse(question, { action: 'decline' })
 }
 
-/** How often an answer is sent to a server: a proxy that restarts is back by then. */
+/** Tries to deliver an answer: a proxy that restarts is back by then. */
 export const MOST_DELIVERIES = 3
-/** A server that wants an answer later than this gets none: the call behind it has its own time. */
+/** A server that wants the answer later than this gets none: the call has its own time. */
 export const LONGEST_DELAY_MS = 5_000
-/** The wait for a server that does not name one. */
 const USUAL_DELAY_MS = 1_000
 
 interface Delivery {
@@ -116,8 +114,8 @@ interface Delivery {
 }
 
 /**
- * Delivers the answer to a server's question. Resolves to whether it arrived, which it has not where the signal came
- * first. Rejects with why it was refused, where it is still wanted.
+ * Delivers the answer to a server's question. Resolves to whether it arrived; not where the signal came first.
+ * Rejects with why it was refused, where it is still wanted.
  */
 export async function deliver(send: () => Promise<void>, { clock, signal }: Delivery): Promise<boolean> {
   let mayBeThere = false
@@ -128,7 +126,7 @@ export async function deliver(send: () => Promise<void>, { clock, signal }: Deli
     } catch (error) {
       if (signal.aborted) return false
       const pauseMs = pauseAfter(error)
-      // A server that has it refuses a second one as the answer to nothing.
+      // A server that has the answer refuses a second one as the answer to nothing.
       if (pauseMs === undefined && mayBeThere) return true
       if (pauseMs === undefined || tries >= MOST_DELIVERIES) throw error
       mayBeThere ||= error instanceof SendFailure && error.wasSent === 'maybe'
@@ -139,8 +137,8 @@ export async function deliver(send: () => Promise<void>, { clock, signal }: Deli
 }
 
 /**
- * How long to wait before it is sent again, if at all. Also after an unknown outcome: an answer has the id of its
- * question, so a duplicate is harmless. A refused answer would be refused again.
+ * How long to wait before the answer is sent again, if at all. Also after an unknown outcome: an answer has the id of
+ * its question, so a duplicate is harmless.
  */
 function pauseAfter(error: unknown): number | undefined {
   if (!(error instanceof SendFailure)) return undefined
@@ -149,7 +147,7 @@ function pauseAfter(error: unknown): number | undefined {
   return isFinal || retryAfterMs > LONGEST_DELAY_MS ? undefined : retryAfterMs
 }
 
-/** What that means for the call behind the question: it waits in vain, and to repeat it is to ask again. */
+/** The error of the call that the question belongs to: it waits in vain, and a repeat would ask again. */
 export function undelivered(error: unknown): SendFailure {
   const { message, status, said } = error instanceof SendFailure ? error : UNKNOWN
   const reason = `It asked something, and could not be given the answer: ${message}`

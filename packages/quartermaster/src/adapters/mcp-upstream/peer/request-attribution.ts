@@ -1,119 +1,116 @@
 import { type Cancellation, type Clock, createCancellation } from '../../../core/kernel/index.ts'
 import { RpcError, SendFailure } from './channel.ts'
-import type { Behind } from './session.ts'
+import type { Requester } from './session.ts'
 
 export interface OpenRequest {
-  readonly behind: Behind
-  /** Aborts when its caller no longer waits. */
-  left(): AbortSignal
-  /** It waits for something that does not come. */
+  readonly requester: Requester
+  abandoned(): AbortSignal
+  /** Fails the request: what it waits for does not come. */
   fail(why: SendFailure): void
 }
 
 /** Maps server-initiated requests on a shared connection to the client call they belong to; MCP does not say. */
 export interface RequestAttribution {
   /**
-   * Tracks a caller's request. An answer after its cancellation is to be reported. It can be cancelled with the reason
-   * why it waits in vain. Its owner may have given it a time.
+   * Tracks a caller's request. `request` reports an answer that comes after the cancellation, and is cancelled
+   * through `vain` where it waits in vain. `givenMs`: the owner's time limit.
    */
-  attend<T>(
-    behind: Behind,
+  track<T>(
+    requester: Requester,
     request: (onLate: () => void, vain: Cancellation) => Promise<T>,
-    givenMs?: number,
+    ownerTimeoutMs?: number,
   ): Promise<T>
-  /** The same for our own requests: the server works on them, but its questions are about no caller. */
-  attendOwn<T>(request: (onLate: () => void) => Promise<T>): Promise<T>
+  /** Tracks our own requests: the server works on them, but its questions are about no caller. */
+  trackOwn<T>(request: (onLate: () => void) => Promise<T>): Promise<T>
   /**
-   * The requests that a server may mean, newest first, if all belong to one caller. A cancelled one is among them for
+   * The requests that a question may belong to, newest first, if all are one caller's. A cancelled request counts for
    * as long as the server may work on it.
    */
-  meant(): readonly OpenRequest[] | 'several'
-  underWay(): readonly OpenRequest[]
-  /** Whether there is only one that it may mean. */
-  isAlone(): boolean
-  /** Whether there is none, not even of our own. */
-  isAtRest(): boolean
-  /** The server asks something; answers how to report that it has its answer. */
-  asked(): () => void
-  /** When it last waited for an answer: now, while it does. */
-  owedAt(): number
+  candidates(): readonly OpenRequest[] | 'several'
+  open(): readonly OpenRequest[]
+  isOnlyCandidate(): boolean
+  /** Whether the server has no request, not even one of our own. */
+  isIdle(): boolean
+  /** The server asks something; answers how to report that the answer was delivered. */
+  questionOpened(): () => void
+  /** When the server last waited for an answer; now, while it does. */
+  answerOwedAt(): number
   busy(): number
-  /** Since when the oldest request is open. */
-  workingSince(): number | undefined
-  /** The longest time given to any open request; zero without any. */
-  givenMs(): number
-  usedAt(): number
+  busySince(): number | undefined
+  /** The longest owner's limit of all open requests; zero without any. */
+  ownerTimeoutMs(): number
+  lastUsedAt(): number
 }
 
 export function createRequestAttribution(clock: Clock): RequestAttribution {
-  const underWay = new Map<Attended, number>()
+  const underWay = new Map<TrackedRequest, number>()
   const cancelled = createCancelledRequests(clock)
   const own = createOwnRequests(clock)
   let used = clock.now()
   let questions = 0
   let owed = clock.now()
 
-  function leave(request: Attended): void {
+  function leave(request: TrackedRequest): void {
     underWay.delete(request)
     used = clock.now()
     request.leave()
-    if (!request.isAnswered()) request.onAnswer(cancelled.add(request.behind.caller))
+    if (!request.isAnswered()) request.onAnswer(cancelled.add(request.requester.caller))
   }
 
   return {
-    async attend(behind, send, givenMs = 0) {
-      const request = createAttended(behind, givenMs)
+    async track(requester, send, ownerTimeoutMs = 0) {
+      const request = createTrackedRequest(requester, ownerTimeoutMs)
       underWay.set(request, clock.now())
       try {
         const result = await send(request.answer, request.vain)
         request.answer()
         return result
       } catch (error) {
-        if (!mayGoOn(error)) request.answer()
+        if (!mayStillRun(error)) request.answer()
         throw error
       } finally {
         leave(request)
       }
     },
-    attendOwn: own.attend,
-    meant() {
+    trackOwn: own.attend,
+    candidates() {
       const requests = [...underWay.keys()].toReversed()
       const [newest] = requests
       if (!newest) return []
-      const isOther = (caller: string) => caller !== newest.behind.caller
-      const areSeveral = requests.some(({ behind }) => isOther(behind.caller)) || cancelled.callers().some(isOther)
+      const isOther = (caller: string) => caller !== newest.requester.caller
+      const areSeveral =
+        requests.some(({ requester }) => isOther(requester.caller)) || cancelled.callers().some(isOther)
       return areSeveral ? 'several' : requests
     },
-    underWay: () => [...underWay.keys()],
-    isAlone: () => underWay.size === 1 && cancelled.callers().length === 0,
-    isAtRest: () => underWay.size === 0 && cancelled.callers().length === 0 && own.areDone(),
-    asked() {
+    open: () => [...underWay.keys()],
+    isOnlyCandidate: () => underWay.size === 1 && cancelled.callers().length === 0,
+    isIdle: () => underWay.size === 0 && cancelled.callers().length === 0 && own.areIdle(),
+    questionOpened() {
       questions++
       return () => {
         questions--
         owed = clock.now()
       }
     },
-    owedAt: () => (questions > 0 ? clock.now() : owed),
+    answerOwedAt: () => (questions > 0 ? clock.now() : owed),
     busy: () => underWay.size + own.count(),
-    workingSince: () => earlier(underWay.values().next().value, own.since()),
-    givenMs() {
+    busySince: () => earliest(underWay.values().next().value, own.since()),
+    ownerTimeoutMs() {
       let longest = 0
-      for (const request of underWay.keys()) longest = Math.max(longest, request.givenMs)
+      for (const request of underWay.keys()) longest = Math.max(longest, request.ownerTimeoutMs)
       return longest
     },
-    usedAt: () => used,
+    lastUsedAt: () => used,
   }
 }
 
 /** Our own requests, such as listings. */
 interface OwnRequests {
-  attend: RequestAttribution['attendOwn']
+  attend: RequestAttribution['trackOwn']
   count(): number
-  /** Since when the oldest is open. */
   since(): number | undefined
-  /** Whether there is none, nor a cancelled one that may be worked on. */
-  areDone(): boolean
+  /** Whether there is no request, nor a cancelled one that may still run. */
+  areIdle(): boolean
 }
 
 function createOwnRequests(clock: Clock): OwnRequests {
@@ -128,7 +125,7 @@ function createOwnRequests(clock: Clock): OwnRequests {
       try {
         return await send(() => answer())
       } catch (error) {
-        if (mayGoOn(error) && !isAnswered) answer = cancelled.add(OURSELVES)
+        if (mayStillRun(error) && !isAnswered) answer = cancelled.add(OURSELVES)
         throw error
       } finally {
         underWay.delete(request)
@@ -136,39 +133,39 @@ function createOwnRequests(clock: Clock): OwnRequests {
     },
     count: () => underWay.size,
     since: () => underWay.values().next().value,
-    areDone: () => underWay.size === 0 && cancelled.callers().length === 0,
+    areIdle: () => underWay.size === 0 && cancelled.callers().length === 0,
   }
 }
 
 const OURSELVES = 'ourselves'
 
-function earlier(one: number | undefined, other: number | undefined): number | undefined {
+function earliest(one: number | undefined, other: number | undefined): number | undefined {
   return one === undefined || other === undefined ? (one ?? other) : Math.min(one, other)
 }
 
-interface Attended extends OpenRequest {
+interface TrackedRequest extends OpenRequest {
   readonly vain: Cancellation
-  readonly givenMs: number
+  readonly ownerTimeoutMs: number
   leave(): void
-  /** The server has answered it, and no longer works on it. */
+  /** The server has answered, and no longer works on the request. */
   answer(): void
   isAnswered(): boolean
   onAnswer(tell: () => void): void
 }
 
-function createAttended(behind: Behind, givenMs: number): Attended {
-  // Most are never asked about, and a signal costs more than the rest of this.
+function createTrackedRequest(requester: Requester, ownerTimeoutMs: number): TrackedRequest {
+  // Created on demand: a signal costs more than the rest of this.
   let controller: AbortController | undefined
   let hasLeft = false
   let isAnswered = false
   let tell = () => {}
   const vain = createCancellation()
   return {
-    behind,
+    requester,
     vain,
-    givenMs,
+    ownerTimeoutMs,
     fail: vain.cancel,
-    left() {
+    abandoned() {
       controller ??= new AbortController()
       if (hasLeft) controller.abort(LEFT)
       return controller.signal
@@ -191,28 +188,27 @@ function createAttended(behind: Behind, givenMs: number): Attended {
 
 const LEFT = new Error('Its caller no longer waits for it.')
 
-/** Whether a server may still work on what ended like this: it was cancelled, or its answer got lost. */
-function mayGoOn(error: unknown): boolean {
+/** Whether a server may still work on a request that ended like this: it was cancelled, or its answer got lost. */
+function mayStillRun(error: unknown): boolean {
   if (error instanceof RpcError) return false
   return !(error instanceof SendFailure) || error.wasSent === 'maybe'
 }
 
 /** The callers of cancelled requests that a server may still work on. */
 interface CancelledRequests {
-  /** A request is cancelled; answers how to report that the server answered after all. */
+  /** Records a cancelled request; answers how to report that the server answered after all. */
   add(caller: string): () => void
   callers(): readonly string[]
 }
 
 /**
- * How long a server may work on a cancelled request. A server that obeys never answers it, and meanwhile its questions
- * to others are declined.
+ * How long a server may work on a cancelled request. A server that obeys the cancellation never answers, and
+ * meanwhile its questions to others are declined.
  */
 export const CANCELLED_WORK_MS = 2 * 60_000
-/** Callers that are told apart. */
 export const MOST_CANCELLED = 200
 
-/** Stands for callers beyond that limit: no caller has this name. */
+/** Stands for callers beyond that limit; no caller has this name. */
 const OTHER_CALLERS = ''
 
 interface Requests {

@@ -3,10 +3,9 @@ import { type CancelSignal, type Clock, throwIfCancelled } from '../../../core/k
 import { shortened } from '../../../core/upstreams/index.ts'
 import { isRecord, type Params } from '../../mcp-wire/index.ts'
 import { pause } from './abort.ts'
-import { RpcError, SendFailure } from './channel.ts'
-import { LIST_CHANGED } from './message-limits.ts'
+import { LIST_CHANGED, RpcError, SendFailure } from './channel.ts'
+import type { RpcChannel } from './peer.ts'
 import type { RequestAttribution } from './request-attribution.ts'
-import type { RpcChannel } from './rpc-channel.ts'
 import {
   type AskOptions,
   type ListKind,
@@ -17,7 +16,6 @@ import {
   toLogLevel,
 } from './session.ts'
 
-/** The methods that list. */
 export const LIST_METHODS: Readonly<Record<ListKind, string>> = {
   tools: 'tools/list',
   prompts: 'prompts/list',
@@ -25,10 +23,9 @@ export const LIST_METHODS: Readonly<Record<ListKind, string>> = {
   templates: 'resources/templates/list',
 }
 
-/** A server's name is shown with it and stored. */
+/** A server's name is shown and stored. */
 export const LONGEST_SERVER_NAME = 256
 
-/** What a server says about itself in its first answer. */
 export function serverOf(info: unknown): SessionFacts['server'] {
   const { name, version, title } = isRecord(info) ? info : {}
   return {
@@ -46,13 +43,12 @@ export function capabilitiesOf({ capabilities }: Params): Params {
   return isRecord(capabilities) ? capabilities : {}
 }
 
-/** The request's own `_meta`, if any. Never contains a client's `_meta`. */
+/** The request's own `_meta`, if any. Never a client's `_meta`. */
 export function ownMeta({ trace, idempotencyKey }: Pick<AskOptions, 'trace' | 'idempotencyKey'>): Params | undefined {
   if (idempotencyKey === undefined) return trace && { ...trace }
   return { ...trace, [IDEMPOTENCY_META]: idempotencyKey }
 }
 
-/** The common parts of both eras. */
 interface SessionBasis {
   readonly rpc: RpcChannel
   readonly attribution: RequestAttribution
@@ -60,7 +56,7 @@ interface SessionBasis {
   probe(signal: AbortSignal): Promise<unknown>
 }
 
-type EitherEra = Omit<Session, 'page' | 'ask' | 'watch' | 'listeningSince' | 'close'>
+type EitherEra = Omit<Session, 'page' | 'ask' | 'subscribeTo' | 'listeningSince' | 'close'>
 
 /** What sessions of both eras have in common. */
 export function sessionOver({ rpc, attribution, facts, probe }: SessionBasis): EitherEra {
@@ -68,15 +64,15 @@ export function sessionOver({ rpc, attribution, facts, probe }: SessionBasis): E
     facts,
     async ping(signal) {
       await probe(signal).catch(error => {
-        // A server that refuses is there.
+        // A server that refuses the ping is there.
         if (!(error instanceof RpcError)) throw error
       })
     },
-    async hold(work) {
-      const answered = attribution.asked()
+    async holdOpen(work) {
+      const answered = attribution.questionOpened()
       try {
-        // Belongs to no caller: the server is done with earlier requests, and its questions are about no caller.
-        return await attribution.attendOwn(onAnswer => {
+        // Tracked for no caller: the server is done with earlier requests, and its questions are about no caller.
+        return await attribution.trackOwn(onAnswer => {
           onAnswer()
           return work()
         })
@@ -86,12 +82,12 @@ export function sessionOver({ rpc, attribution, facts, probe }: SessionBasis): E
     },
     pids: () => rpc.channel.pids(),
     busy: attribution.busy,
-    workingSince: attribution.workingSince,
-    givenMs: attribution.givenMs,
-    isAtRest: attribution.isAtRest,
-    owedAt: attribution.owedAt,
-    usedAt: attribution.usedAt,
-    heardAt: rpc.heardAt,
+    busySince: attribution.busySince,
+    ownerTimeoutMs: attribution.ownerTimeoutMs,
+    isIdle: attribution.isIdle,
+    answerOwedAt: attribution.answerOwedAt,
+    lastUsedAt: attribution.lastUsedAt,
+    lastHeardAt: rpc.lastHeardAt,
     ended: rpc.ended,
   }
 }
@@ -110,26 +106,25 @@ export function takeNotice(
   const level = toLogLevel(params.level)
   const text = logText(params.data)
   events.onLog(level, text)
-  // A notification names no caller; with one request open it is clear.
-  const meant = attribution.meant()
-  if (meant !== 'several') meant[0]?.behind.log(level, text)
+  // A notification names no caller; with one open request it is clear.
+  const meant = attribution.candidates()
+  if (meant !== 'several') meant[0]?.requester.log(level, text)
 }
 
 interface Patience {
   readonly clock: Clock
   readonly signal: CancelSignal
-  /** Whether it may be sent again after this. */
   mayRepeat(failure: SendFailure): boolean
 }
 
-/** A server that is busy for more requests than this gets no more of them. */
+/** A server that is busy this often gets no further request. */
 export const MOST_ATTEMPTS = 5
-/** A server's work cannot be postponed, so its result is requested again before the server's own timeout. */
+/** Shorter than a server's own timeout for a result that is not fetched. */
 export const LONGEST_PAUSE_MS = 60_000
 
 /**
- * Continues work that a server has begun: while it is busy and says for how long, this one request is repeated. Its
- * caller could only start all of it again.
+ * Continues work that a server has begun: repeats this one request while the server is busy and says for how long.
+ * The caller could only start all of it again.
  */
 export async function requestPatiently(send: () => Promise<Params>, patience: Patience): Promise<Params> {
   const { clock, signal, mayRepeat } = patience
@@ -145,7 +140,7 @@ export async function requestPatiently(send: () => Promise<Params>, patience: Pa
   }
 }
 
-/** Whatever became of this request, the work has begun: a retry of the whole would do it twice. */
+/** The work has begun, whatever became of this request: a retry of the whole would do it twice. */
 export function asBegun(failure: SendFailure): SendFailure {
   return failure.with({ wasSent: 'maybe', retryAfterMs: undefined })
 }

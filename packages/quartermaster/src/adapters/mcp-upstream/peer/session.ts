@@ -13,17 +13,17 @@ export interface SessionFacts {
   readonly capabilities: Params
 }
 
-/** The caller behind a request, who may have to answer the server's questions. */
-export interface Behind {
-  /** Which client of which agent. Questions are passed on only when it is certain whose they are. */
+/** The caller of a request, who may have to answer the server's questions. */
+export interface Requester {
+  /** Which client of which agent. A question is passed on only when it is certain whose it is. */
   readonly caller: string
-  /** Kinds of questions that can be answered at all. */
+  /** Kinds of questions that the caller can answer. */
   readonly canAnswer: Answerable
   /** The signal withdraws the question. */
   ask(question: Question, signal?: AbortSignal): Promise<Answer>
   /**
-   * Pauses the timeout of the request while another of the same caller is asked a question that may be about this one;
-   * answers how to go on.
+   * Pauses the timeout of the request while another request of the same caller waits for an answer that may concern
+   * this one; answers how to resume.
    */
   pauseRun?(): () => void
   log(level: LogLevel, message: string): void
@@ -40,14 +40,13 @@ export interface Answerable {
 
 export interface AskOptions {
   readonly signal: CancelSignal
-  readonly behind: Behind
+  readonly requester: Requester
   readonly trace?: TraceContext | undefined
-  /** Lets the server recognise a repetition; the same for all tries. */
+  /** The same for all tries, so that the server recognises a repeat. */
   readonly idempotencyKey?: string | undefined
   onProgress?: ((progress: Progress) => void) | undefined
-  /** The owner's time limit for it, if there is one. */
-  readonly givenMs?: number | undefined
-  /** The tool only runs as a task, where its server has tasks. */
+  /** The owner's time limit for the request, if any. */
+  readonly ownerTimeoutMs?: number | undefined
   readonly asTask?: boolean | undefined
   /** Arguments that are repeated in headers. */
   readonly headers?: Readonly<Record<string, string>> | undefined
@@ -59,42 +58,41 @@ export type ListKind = 'tools' | 'prompts' | 'resources' | 'templates'
 export interface Session {
   readonly facts: SessionFacts
   page(kind: ListKind, cursor: string | undefined, signal: AbortSignal): Promise<Params>
-  /** `tools/call`, `prompts/get`, `resources/read`, `completion/complete`. Questions of the server are answered. */
+  /** `tools/call`, `prompts/get`, `resources/read`, `completion/complete`. Passes on the server's questions. */
   ask(method: string, params: Params, options: AskOptions): Promise<Params>
   /** Between two requests of one call: the session counts as busy, but not as waiting for the server. */
-  hold<T>(work: () => Promise<T>): Promise<T>
+  holdOpen<T>(work: () => Promise<T>): Promise<T>
   ping(signal: AbortSignal): Promise<void>
-  /** Listens to these addresses and no others. */
-  watch(uris: ReadonlySet<string>): void
+  /** Subscribes to exactly these addresses. */
+  subscribeTo(uris: ReadonlySet<string>): void
   pids(): readonly number[]
   busy(): number
-  /** Since when the oldest of them is open; nothing while there is none. */
-  workingSince(): number | undefined
-  /** The longest owner's limit of the open requests; zero without any. */
-  givenMs(): number
-  /** Whether it is idle, with no cancelled request that it may work on. */
-  isAtRest(): boolean
-  heardAt(): number
+  /** Since when the oldest request is open; nothing without any. */
+  busySince(): number | undefined
+  /** The longest owner's limit of all open requests; zero without any. */
+  ownerTimeoutMs(): number
+  /** Whether the server is idle, with no cancelled request that it may still work on. */
+  isIdle(): boolean
+  lastHeardAt(): number
   /** Since when notifications are received without a gap; nothing while they are not. */
   listeningSince(): number | undefined
-  /** When it last waited for our answer: now, while it does. */
-  owedAt(): number
-  /** When the last caller's request ended; when it was opened before the first. */
-  usedAt(): number
+  /** When the server last waited for our answer; now, while it does. */
+  answerOwedAt(): number
+  /** When the last caller's request ended, or the session was opened. */
+  lastUsedAt(): number
   readonly ended: Promise<ChannelEnd>
-  /** Ends it, and tells the callers of open requests why. Resolves when nothing of it is left. */
+  /** Ends the session, and tells the callers of open requests why. Resolves when nothing of it is left. */
   close(end?: ChannelEnd): Promise<void>
 }
 
 export interface SessionEvents {
   onListChanged(kind: 'tools' | 'prompts' | 'resources'): void
   onResourceUpdated(uri: string): void
-  /** It does not notify of changes at this address, and why: possibly in its own words. */
+  /** The server does not notify of changes at this address; the reason may be in its own words. */
   onNotSubscribed?(uri: string, reason: string): void
-  /** A log line for no caller. */
   onLog(level: LogLevel, text: string): void
-  /** A question was declined, because several clients have calls on the connection, open or cancelled. */
-  onCrowded(): void
+  /** A question was declined because several clients have calls on the connection, open or cancelled. */
+  onAmbiguousQuestion(): void
 }
 
 /** The eight levels of MCP as our four. */

@@ -65,8 +65,8 @@ interface Caller {
   readonly caller?: string
   readonly signal?: AbortSignal
   readonly onProgress?: AskOptions['onProgress']
-  readonly givenMs?: number
-  readonly log?: AskOptions['behind']['log']
+  readonly ownerTimeoutMs?: number
+  readonly log?: AskOptions['requester']['log']
   ask?(question: Question): Promise<Answer>
 }
 
@@ -78,11 +78,11 @@ function call(session: Session, name: string, args: object = {}, from: Caller = 
     log = () => {},
   } = from
   const canAnswer = { form: true, url: true, model: true, roots: true }
-  const { onProgress, givenMs } = from
+  const { onProgress, ownerTimeoutMs } = from
   return session.ask(
     'tools/call',
     { name, arguments: args },
-    { signal, onProgress, givenMs, behind: { caller, canAnswer, ask, log } },
+    { signal, onProgress, ownerTimeoutMs: ownerTimeoutMs, requester: { caller, canAnswer, ask, log } },
   )
 }
 

@@ -4,17 +4,15 @@ import type { SessionEvents } from './session.ts'
 type ListKind = Parameters<SessionEvents['onListChanged']>[0]
 
 /**
- * Which addresses a server notifies of. Changes during a gap are unknown, so every address that may be affected is
- * reported.
+ * Tracks which addresses a server notifies of. Changes during a gap are unknown, so every address that may be
+ * affected is reported.
  */
 interface SubscriptionTimes {
-  /** These are wanted, and no others. */
-  want(uris: ReadonlySet<string>): void
-  /** From now on it notifies of these and of the lists, instead of the earlier ones. */
-  tells(uris: ReadonlySet<string>): void
-  /** It no longer notifies of anything. */
-  silent(): void
-  /** Since when it notifies without a gap; nothing while it does not. */
+  setWanted(uris: ReadonlySet<string>): void
+  /** From now on the server notifies of these and of the lists, and of no others. */
+  onStreamActive(uris: ReadonlySet<string>): void
+  onStreamLost(): void
+  /** Since when the server notifies without a gap; nothing while it does not. */
   since(): number | undefined
   stop(): void
 }
@@ -27,29 +25,29 @@ interface SubscriptionTimesDeps {
 
 export function createSubscriptionTimes({ clock, lists, events }: SubscriptionTimesDeps): SubscriptionTimes {
   const wantedSince = createWantedSince(clock)
-  const gaps = createGapReporter(clock, sayAll)
-  /** What it notifies of, or did last. */
-  let told: ReadonlySet<string> = new Set()
+  const gaps = createGapReporter(clock, reportAll)
+  /** The addresses of the current or last stream. */
+  let covered: ReadonlySet<string> = new Set()
   let since: number | undefined
   let hasMissed = false
 
-  function sayAll(): void {
+  function reportAll(): void {
     for (const kind of lists) events.onListChanged(kind)
-    for (const uri of told) if (wantedSince.isWanted(uri)) events.onResourceUpdated(uri)
+    for (const uri of covered) if (wantedSince.isWanted(uri)) events.onResourceUpdated(uri)
   }
 
   return {
-    want: wantedSince.want,
-    tells(uris) {
-      const fresh = [...uris].filter(uri => !told.has(uri))
+    setWanted: wantedSince.setWanted,
+    onStreamActive(uris) {
+      const fresh = [...uris].filter(uri => !covered.has(uri))
       const wasMissed = hasMissed
-      told = uris
+      covered = uris
       since ??= clock.now()
       hasMissed = false
       if (wasMissed) gaps.missed()
       else for (const uri of fresh) if (wantedSince.isLate(uri)) events.onResourceUpdated(uri)
     },
-    silent() {
+    onStreamLost() {
       since = undefined
       hasMissed = true
     },
@@ -63,20 +61,19 @@ export function createSubscriptionTimes({ clock, lists, events }: SubscriptionTi
 
 /** Since when addresses are wanted. From then on subscribers rely on notifications. */
 interface WantedSince {
-  /** These are wanted, and no others. */
-  want(uris: ReadonlySet<string>): void
+  setWanted(uris: ReadonlySet<string>): void
   isWanted(uri: string): boolean
   /** Whether a subscriber may have missed a change if the server begins to notify only now. */
   isLate(uri: string): boolean
 }
 
-/** Subscribers usually read as well, but hardly within this time before they subscribe. */
+/** Subscribers usually read as well, but not earlier than this before they subscribe. */
 const MOMENT_MS = 100
 
 export function createWantedSince(clock: Clock): WantedSince {
   const since = new Map<string, number>()
   return {
-    want(uris) {
+    setWanted(uris) {
       for (const uri of since.keys()) if (!uris.has(uri)) since.delete(uri)
       for (const uri of uris) if (!since.has(uri)) since.set(uri, clock.now())
     },
@@ -88,20 +85,20 @@ export function createWantedSince(clock: Clock): WantedSince {
   }
 }
 
-/** Reports possibly missed notifications: at once, and less often where that goes on. */
+/** Reports possibly missed notifications: at once, and less often where gaps continue. */
 interface GapReporter {
   missed(): void
   stop(): void
 }
 
-/** A server whose streams never last would make all clients reload all the time. */
+/** A server whose streams never last would otherwise make all clients reload all the time. */
 const PAUSE_MS = { least: 5_000, most: 30_000 }
 
 export function createGapReporter(clock: Clock, tell: () => void): GapReporter {
   let told = { at: Number.NEGATIVE_INFINITY, pauseMs: PAUSE_MS.least }
   let cancel: Cancel | undefined
 
-  function tellNow(): void {
+  function reportNow(): void {
     cancel = undefined
     const at = clock.now()
     const goesOn = at - told.at < 2 * PAUSE_MS.most
@@ -113,8 +110,8 @@ export function createGapReporter(clock: Clock, tell: () => void): GapReporter {
     missed() {
       if (cancel) return
       const leftMs = told.at + told.pauseMs - clock.now()
-      if (leftMs <= 0) tellNow()
-      else cancel = clock.after(leftMs, tellNow)
+      if (leftMs <= 0) reportNow()
+      else cancel = clock.after(leftMs, reportNow)
     },
     stop() {
       cancel?.()

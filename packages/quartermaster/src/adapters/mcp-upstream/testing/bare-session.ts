@@ -1,8 +1,13 @@
-import type { RpcChannel } from '../peer/rpc-channel.ts'
+import type { RpcChannel } from '../peer/peer.ts'
 import type { Session, SessionEvents, SessionFacts } from '../peer/session.ts'
 
 /** For whoever does not care what a session tells. */
-export const NO_EVENTS: SessionEvents = { onListChanged() {}, onResourceUpdated() {}, onLog() {}, onCrowded() {} }
+export const NO_EVENTS: SessionEvents = {
+  onListChanged() {},
+  onResourceUpdated() {},
+  onLog() {},
+  onAmbiguousQuestion() {},
+}
 
 /** What a server says about itself where it does not matter. */
 export function factsOf(facts: Partial<SessionFacts> = {}): SessionFacts {

@@ -2,7 +2,7 @@ import { createProcessManager } from '../../programs/process-manager.ts'
 import { createSystemClock } from '../../system/index.ts'
 import { createChildLog } from '../transport/child-log.ts'
 import { openStdioChannel } from '../transport/stdio-channel.ts'
-import { createLookingClock } from './looking-clock.ts'
+import { createLookingClock } from './polling-clock.ts'
 
 // What a gateway does with children, as a process of its own that tests may kill. Its argument is a JSON text:
 // { dataDir, servers: [[command, argument, …], …], looks }. It says "ready" and the reaper's number when all have answered,

@@ -2,7 +2,7 @@ import { createFakeClock } from '../../../testing/fake-clock.ts'
 import type { Params } from '../../mcp-wire/index.ts'
 import { RpcError, SendFailure } from '../peer/channel.ts'
 import { createModernSubscriptions } from '../peer/modern-subscriptions.ts'
-import type { RpcChannel } from '../peer/rpc-channel.ts'
+import type { RpcChannel } from '../peer/peer.ts'
 import { factsOf, NO_EVENTS } from './bare-session.ts'
 
 /** A line on which each request is answered by what a test gives. */

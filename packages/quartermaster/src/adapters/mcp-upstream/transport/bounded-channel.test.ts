@@ -7,7 +7,7 @@ import { type Channel, type ChannelEvents, SendFailure } from '../peer/channel.t
 import { httpEndpoint } from '../testing/http-endpoint.ts'
 import { call } from '../testing/http-fixture.ts'
 import { authFixture } from '../testing/oauth-fixture.ts'
-import { boundedChannel } from './bounded-channel.ts'
+import { boundedChannel } from './channel-filters.ts'
 import { createChildLog } from './child-log.ts'
 
 const KEY = 'key-of-the-house'

@@ -9,30 +9,30 @@ export interface ChildLogOptions {
   readonly secrets?: readonly string[]
 }
 
-/** Replaces in any other text what never appears in the log. */
+/** Masks texts as the log does. */
 export type Masks = Pick<SecretTexts, 'redact' | 'redactStart'>
 
-/** The newest lines by a server and about it, bounded whatever it writes. */
+/** The newest lines by a server and about it, bounded however much it writes. */
 export interface ChildLog extends Pick<ChildRuns, 'begin' | 'noise'>, Masks {
   add(from: LineOrigin, text: string): void
-  /** Counts lines that were not even read. */
+  /** Counts dropped lines that were not read. */
   drop(from: LineOrigin, lines: number): void
-  /** Whether the next line of this origin would be dropped, so that it need not be made. */
+  /** Whether the next line of this origin would be dropped. */
   isFull(from: LineOrigin): boolean
-  /** From now on these texts never appear in it either. */
+  /** Masks these texts from now on, too. */
   hide(...texts: readonly (string | undefined)[]): void
   lines(options: { limit: number }): UpstreamLogLine[]
-  /** Whether any line is the server's own, or reports what it wrote in place of a message. */
+  /** Whether any line is the server's own, or reports output that was no message. */
   hasSpoken(): boolean
 }
 
-/** Shorter ones occur in every other line, and masking them would leave nothing to read. */
+/** Shorter secrets occur in every other line. */
 export const SHORTEST_SECRET = 4
 /** For changing tokens: those in use by many agents, and their predecessors. */
 const MOST_HIDDEN = 256
 
 /**
- * What is kept of one upstream. No one reads more than 200 lines a second of one origin, and keeping them costs time.
+ * Limits of one upstream's log. No one reads more than 200 lines a second of one origin, and keeping them costs time.
  */
 export const LOG_LIMITS = { lines: 1_000, bytes: 256 * 1024, lineBytes: 8 * 1024, linesASecond: 200 }
 const SECOND_MS = 1_000
@@ -40,13 +40,13 @@ const SECOND_MS = 1_000
 export function createChildLog({ clock, secrets = [] }: ChildLogOptions): ChildLog {
   const hidden = new Set<string>()
   let known = createSecretTexts(secrets)
-  // The masks change, and holders of this object should use the newest.
+  // The masks change, and holders of this object use the newest.
   const masks: Masks = {
     redact: text => known.redact(text),
     redactStart: (...given) => known.redactStart(...given),
   }
   const kept = createKeptLines()
-  // Output that is no message is logged by us, and must leave room for our own lines.
+  // Output that is no message has its own limit, to leave room for our own lines.
   const windows = new Map<LineOrigin | 'noise', Window>()
   const runs = createChildRuns({ add, clean })
 
@@ -55,7 +55,6 @@ export function createChildLog({ clock, secrets = [] }: ChildLogOptions): ChildL
     return cut(start.text, start.isWhole ? '' : '…')
   }
 
-  /** In milliseconds, like all reported times. */
   function keep(from: LineOrigin, text: string): void {
     kept.add({ at: Math.round(clock.now()), from, text })
   }
@@ -122,7 +121,6 @@ function droppedText(lines: number): string {
 
 function cut(begun: string, mark: string): string {
   const text = begun + mark
-  // A character has three bytes at most for each unit of its text.
   if (text.length * 3 <= LOG_LIMITS.lineBytes) return text
   const bytes = Buffer.from(text)
   return bytes.length <= LOG_LIMITS.lineBytes
@@ -151,35 +149,32 @@ function createKeptLines(): KeptLines {
 
 export interface ChildRun {
   addNoise(text: string): void
-  /** It has sent a message, so earlier output was a greeting. */
-  understood(): void
-  /** What it wrote in place of messages, if it never sent one. */
+  /** The program sent a message, so earlier output was a greeting. */
+  onFirstMessage(): void
+  /** Output in place of messages, if the program never sent one. */
   noise(): string | undefined
   end(): void
 }
 
-/** The programs of one server: one after the other or, where agents have their own, side by side. */
+/** The programs of one server: one after the other or, per agent, side by side. */
 interface ChildRuns {
-  /** A program was started: a log line marks its output. */
+  /** A program was started: a log line marks the beginning of its output. */
   begin(pid: number): ChildRun
-  /** What the starting program wrote in place of messages; nothing where several are starting. */
+  /** Output of the starting program in place of messages; nothing where several are starting. */
   noise(): string | undefined
-  /** Whether any of them ever wrote what is no message. */
   wereNoisy(): boolean
 }
 
 interface ChildRunsDeps {
-  /** Keeps a line of the log. `of`: the limit it counts towards, if not that of its origin. */
+  /** `of`: the limit that the line counts towards, if not that of its origin. */
   add(from: UpstreamLogLine['from'], text: string, of?: 'noise'): void
   clean(text: string): string
 }
 
-/** More of it is only in the log. */
 const MOST_NOISE = 2_048
 
 function createChildRuns({ add, clean }: ChildRunsDeps): ChildRuns {
-  /** Those that have not sent a message yet. */
-  const onTrial = new Set<ChildRun>()
+  const unproven = new Set<ChildRun>()
   let wereNoisy = false
 
   return {
@@ -189,21 +184,21 @@ function createChildRuns({ add, clean }: ChildRunsDeps): ChildRuns {
         addNoise(text) {
           add('gateway', `Not a message on its output: ${text}`, 'noise')
           wereNoisy = true
-          if (onTrial.has(run) && noise.length < MOST_NOISE) noise += `${clean(text)}\n`
+          if (unproven.has(run) && noise.length < MOST_NOISE) noise += `${clean(text)}\n`
         },
-        understood() {
-          onTrial.delete(run)
+        onFirstMessage() {
+          unproven.delete(run)
           noise = ''
         },
         noise: () => noise || undefined,
-        end: () => void onTrial.delete(run),
+        end: () => void unproven.delete(run),
       }
-      onTrial.add(run)
+      unproven.add(run)
       add('gateway', `It was started, as process ${pid}.`)
       return run
     },
     noise() {
-      const [run, ...others] = onTrial
+      const [run, ...others] = unproven
       return others.length === 0 ? run?.noise() : undefined
     },
     wereNoisy: () => wereNoisy,

@@ -12,34 +12,33 @@ import { SendFailure } from '../peer/channel.ts'
 import { createYieldingQueue } from '../peer/incoming-message.ts'
 
 export interface EventFollower {
-  /** The stream that is open already; otherwise it is opened. */
+  /** An open stream to begin with. */
   readonly first?: HttpAnswer | undefined
   /** Opens the stream after this event. `undefined`: the server has no such stream. */
   open(lastEventId: string | undefined): Promise<HttpAnswer | undefined>
-  /** A promise for longer work. */
   onData(text: string): undefined | Promise<void>
-  /** Whether it is done when the stream ends. Otherwise it is opened again, if possible. */
+  /** Whether following ends with the stream. Otherwise it is opened again, if possible. */
   isOver(): boolean
-  /** Whether it can be opened again without an event to resume from, and is however often that fails. */
+  /** Whether the stream can be opened again without an event to resume from, and is however often that fails. */
   readonly isEndless: boolean
   readonly signal: CancelSignal
-  /** Hands over what arrives, in turns. */
+  /** Hands over events in turns. */
   readonly turns: EventTurns
   readonly clock: Clock
   readonly maxBytes: number
 }
 
-/** Between two attempts when the server names no time, doubled with each failure. */
+/** Pause between two attempts when the server names no time, doubled with each failure. */
 const PAUSE_MS = 1_000
-/** A server that names a shorter time would get nothing but requests. */
+/** Lower limit for the server's time. */
 const SHORTEST_PAUSE_MS = 100
-/** A server that names a longer time would not be heard again in time. */
+/** Upper limit for the server's time. */
 const LONGEST_PAUSE_MS = 30_000
-/** A server may end an empty stream as often as it likes; an answer may be waiting in the next. */
+/** For streams that end empty: an answer may be waiting in the next. */
 const LONGEST_VAIN_PAUSE_MS = 5_000
-/** A stream that was open this long was useful. */
+/** A stream that was open for so long was useful. */
 const LASTING_MS = 1_000
-/** After this many failures in a row no answer is to be expected. */
+/** Failures in a row after which no answer is expected. */
 const MOST_FAILURES = 5
 
 /** Follows a stream of events across interruptions. Resolves with its final end. */
@@ -70,7 +69,7 @@ export async function followEvents(follower: EventFollower): Promise<StreamEnd> 
     if (end.kind !== 'ended') failures++
     vain = hasBrought || clock.now() - openedAt >= LASTING_MS ? 0 : vain + 1
     if (failures > MOST_FAILURES && !isEndless) return end
-    // A broken connection is retried soon: if the server is gone, this is how it is noticed.
+    // A broken connection is retried soon: that is how a gone server is noticed.
     const isFirstBreak = end.kind === 'broken' && failures === 1
     await pause(isFirstBreak ? SHORTEST_PAUSE_MS : pauseAfter({ failures, vain, retryMs, isEndless }), {
       clock,
@@ -88,7 +87,6 @@ async function followOnce(
   try {
     answer = 'body' in from ? from : await open(from.last)
   } catch {
-    // The opener has reported the reason.
     return { kind: 'unopened', reason: 'The stream could not be opened again.' }
   }
   return answer
@@ -97,18 +95,16 @@ async function followOnce(
 }
 
 interface Misses {
-  /** Times in a row that it broke or could not be opened. */
+  /** Failures in a row. */
   readonly failures: number
-  /** Times in a row that it ended at once, empty. */
+  /** Empty streams in a row. */
   readonly vain: number
-  /** The time that the server names. */
   readonly retryMs: number | undefined
   readonly isEndless: boolean
 }
 
 function pauseAfter({ failures, vain, retryMs, isEndless }: Misses): number {
   const least = Math.min(Math.max(retryMs ?? PAUSE_MS, SHORTEST_PAUSE_MS), LONGEST_PAUSE_MS)
-  // For a single answer the server's own time is used.
   if (failures === 0 && retryMs !== undefined && !isEndless) return least
   const longest = failures > 0 ? LONGEST_PAUSE_MS : LONGEST_VAIN_PAUSE_MS
   return Math.max(least, Math.min(least * 2 ** Math.max(0, Math.max(failures, vain) - 1), longest))
@@ -122,7 +118,7 @@ export interface StreamEnd {
 
 /** Handles the streams of one channel in turns that yield to other work. */
 interface EventTurns {
-  /** Resolves to how the stream ended, when everything in it was handled. */
+  /** Resolves to how the stream ended, once all of it was handled. */
   read(body: HttpBody, handlers: EventHandlers): Promise<StreamEnd>
 }
 
@@ -154,7 +150,7 @@ export function createEventTurns(): EventTurns {
         let tasks: Task[] = []
         let isOver = false
         const parse = createEventParser({ maxBytes, onEvent: event => void tasks.push(() => onEvent(event)), onRetry })
-        // The end is handled after all events before it, which are known once all of it has been parsed.
+        // Queued twice: the last chunk is parsed first, which queues its events.
         const end = (kind: StreamEnd['kind'], reason: string) => {
           open.delete(body)
           worker.add([() => void worker.add([() => void resolve({ kind, reason })])])
@@ -172,7 +168,7 @@ export function createEventTurns(): EventTurns {
         open.add(body)
         if (isBusy) body.pause()
         body.read({
-          // Parsing is work too: a long stream may contain nothing but comments.
+          // Parsing is queued, too: a long stream may contain nothing but comments.
           onData: chunk => worker.add(slicesOf(chunk).map(slice => () => void take(slice))),
           onEnd: () => end('ended', 'The server ended the stream before it had answered.'),
           onFail: () => end('broken', 'The connection broke before the answer was there.'),
@@ -181,7 +177,6 @@ export function createEventTurns(): EventTurns {
   }
 }
 
-/** What is parsed in one go. */
 const SLICE_BYTES = 16 * 1024
 
 function slicesOf(chunk: Buffer): readonly Buffer[] {
@@ -199,49 +194,46 @@ function problemIn(parse: (chunk: Buffer) => void, chunk: Buffer): string | unde
   }
 }
 
-/** Events of the stream on which a legacy server sends what is no answer. */
+/** Events of a legacy server's stream for messages that answer no request. */
 export interface StreamEvents {
-  /** Whether it is open, for each attempt. */
+  /** Reports each attempt. */
   onStream(isOpen: boolean): void
-  /** It failed repeatedly, and is still retried. Reported once until it is open. */
+  /** Repeated failures, reported once until the stream is open; it is still retried. */
   onMissing(reason: string): void
 }
 
 export interface WantedStream {
-  /** The event to resume from. */
   readonly lastEventId: string | undefined
   /**
-   * Whether the server has opened such a stream before. Then no answer means that there is none: a proxy says 404 and
-   * the like while its server restarts, and believing it would lose all notifications of the session.
+   * Whether the server has opened such a stream before. Then an error does not mean that there is none: a proxy says
+   * 404 and the like while its server restarts, and all notifications of the session would be lost.
    */
   readonly isKnown: boolean
 }
 
 interface StreamOpenerDeps extends StreamEvents {
-  /** Resolves to nothing where there is no such stream. */
   listen(wanted: WantedStream): Promise<HttpAnswer | undefined>
   readonly signal: CancelSignal
-  /** It is open again, but not from where it ended. */
+  /** The stream is open again, but not from where it ended. */
   onMissed(): void
 }
 
-/** A server that accepts all else and refuses this so often means it. Each 401 would cost another token. */
+/** A server that accepts all else and refuses the stream so often means it. Each 401 would cost another token. */
 const MOST_LOCKED_OUT = 5
-/** A server that so often fails to resume from an event may never do so: then it is opened without one. */
+/** A server that fails so often to resume from an event may never do so: the stream is then opened without one. */
 const MOST_UNRESUMED = 2
-/** Short interruptions are not reported. */
 const TOLD_AFTER = 5
 
-/** Opens the stream again however often it breaks. Only a server that resumes from an event repeats what was missed. */
+/** Reopens the stream however often it breaks. Only a server that resumes from an event repeats missed messages. */
 export function createStreamOpener(deps: StreamOpenerDeps): EventFollower['open'] {
   const { listen, signal, onStream, onMissing, onMissed } = deps
   let isKnown = false
   let tries = 0
-  /** An event from which the server does not resume: it may have forgotten it. */
+  /** An event from which the server does not resume. */
   let forgotten: string | undefined
   let failures = 0
   let lockedOut = 0
-  /** Failed attempts to resume from an event. A server that is away does not answer, and the event is kept. */
+  /** Failed attempts to resume from an event; attempts without an answer do not count. */
   let unresumed = 0
 
   function failed(error: unknown, lastEventId: string | undefined): void {
@@ -279,7 +271,7 @@ function isRefusal(error: unknown): boolean {
   return status >= 400 && status < 500
 }
 
-/** Whether the server answered by HTTP, whatever it says. While it is away, a proxy before it does. */
+/** Whether the server answered by HTTP, and not a proxy while it is away. */
 function isAnswered(error: unknown): boolean {
   const status = statusOf(error)
   return status !== undefined && !OF_PROXIES.has(status)
@@ -287,7 +279,7 @@ function isAnswered(error: unknown): boolean {
 
 const OF_PROXIES: ReadonlySet<number> = new Set([502, 503, 504])
 
-/** Refused for lack of access, which a person may have to change. */
+/** Refused for lack of access. */
 function isLockedOut(error: unknown): boolean {
   const status = statusOf(error)
   return status === 401 || status === 403

@@ -14,12 +14,12 @@ import {
 } from '../../http-client/index.ts'
 import { beforeAbort, withTimeLimit } from '../peer/abort.ts'
 
-/** A fetch for addresses that others told us. */
+/** A fetch for addresses that others name. */
 export type GuardedFetch = (url: string | URL, init?: RequestInit) => Promise<Response>
 
 interface GuardedFetchOptions {
   readonly home: URL
-  /** Other hosts that the configuration names: `sso.example.com`. */
+  /** Further hosts that the configuration names: `sso.example.com`. */
   readonly hosts?: readonly string[] | undefined
   readonly clock: Clock
   readonly resolve?: Resolve | undefined
@@ -27,12 +27,12 @@ interface GuardedFetchOptions {
 
 /** Metadata and tokens are a few kilobytes. */
 const BODY_BYTES = 1024 * 1024
-/** For the whole exchange. A person waits for the sum of a few of these. */
+/** For a whole exchange; a person waits for a few of these. */
 const EXCHANGE_MS = 15_000
 
 /**
- * A fetch for public addresses and those of the configuration. It follows no redirect, and limits size and time. The
- * author of a server's metadata must not be able to reach other hosts of this network through us.
+ * A fetch for public addresses and those of the configuration, without redirects, limited in size and time. The
+ * author of a server's metadata must not reach other hosts of this network through us.
  */
 export function createGuardedFetch({ home, hosts = [], clock, resolve }: GuardedFetchOptions): GuardedFetch {
   const isNamed = namedHosts(home, hosts)
@@ -49,7 +49,7 @@ export function createGuardedFetch({ home, hosts = [], clock, resolve }: Guarded
   }
 }
 
-/** Throws for an address that must not be requested. The addresses of a host name are checked with the request. */
+/** Throws for an address that must not be requested. The addresses of a host name are checked during the request. */
 export function refuseAddress(url: URL, { home, isNamed }: { home: URL; isNamed(url: URL): boolean }): void {
   refuseUnsafe(url, { home, isNamed })
   if (!isNamed(url)) refuseInside(url.hostname)
@@ -60,7 +60,7 @@ interface Time {
   readonly signal: AbortSignal | null | undefined
 }
 
-/** One limit for the whole exchange: an answer of a byte at a time would otherwise never end. */
+/** One limit for the whole exchange, or an answer of a byte at a time would never end. */
 function inTime<T>({ host }: URL, { clock, signal }: Time, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const reason = new HttpFailure(`${host} cannot be reached: no answer within ${EXCHANGE_MS} ms.`, {
     wasSent: 'maybe',
@@ -86,7 +86,7 @@ async function sendOnce(
   })
 }
 
-/** The guard's message says more than that there was no connection. */
+/** The guard's message says more. */
 function refusedOrFailed(error: unknown): never {
   throw error instanceof HttpFailure && error.cause instanceof AddressRefused ? error.cause : error
 }

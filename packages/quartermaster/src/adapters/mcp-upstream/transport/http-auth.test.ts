@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { parseChallenge } from './http-auth.ts'
+import { parseChallenge } from './http-sender.ts'
 
 const WANTED = { error: undefined, scope: 'read', resourceMetadata: 'https://a.example/meta' }
 const BEARER = 'Bearer scope="read", resource_metadata="https://a.example/meta"'

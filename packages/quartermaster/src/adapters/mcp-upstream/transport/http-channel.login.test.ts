@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { httpEndpoint } from '../testing/http-endpoint.ts'
 import { call, httpFixture, PING } from '../testing/http-fixture.ts'
-import { type HttpAuth } from './http-auth.ts'
+import type { HttpAuth } from './http-sender.ts'
 
 describe('a server by HTTP that wants to know who we are', () => {
   const auth = (parts: Partial<HttpAuth>): HttpAuth => ({

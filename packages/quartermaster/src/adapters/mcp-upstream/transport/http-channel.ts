@@ -11,35 +11,32 @@ import {
   type OpenChannel,
   SendFailure,
 } from '../peer/channel.ts'
-import { guardMessages } from '../peer/incoming-message.ts'
-import { MESSAGE_LIMITS } from '../peer/message-limits.ts'
+import { guardMessages, MESSAGE_LIMITS } from '../peer/incoming-message.ts'
 import { createGapReporter } from '../peer/subscription-times.ts'
-import type { HttpAuth, SentKeys } from './http-auth.ts'
 import { createExchanges, createHttpIncoming, type Exchange } from './http-incoming.ts'
 import {
   createRejectionProbe,
   createSessionRenewalLimit,
-  isOurLook,
+  isOurProbe,
   type SessionRenewalLimit,
 } from './http-rejections.ts'
-import { createHttpSender } from './http-sender.ts'
+import { createHttpSender, type HttpAuth, type SentKeys } from './http-sender.ts'
 
-/** Only configured credentials are sent: never anything of our own callers. */
+/** Only configured credentials are sent, never anything of our callers. */
 export interface HttpChannelOptions extends SentKeys {
   readonly name: string
   readonly auth?: HttpAuth | undefined
-  /** Shared with earlier sessions; only of this channel when absent. */
+  /** Shared with earlier sessions of the upstream. */
   readonly renewalLimit?: SessionRenewalLimit | undefined
   readonly clock: Clock
   readonly limits?: Partial<HttpLimits> | undefined
-  /** Logs a line for people who maintain the upstream. */
   log(text: string): void
 }
 
 interface HttpLimits {
   readonly messageBytes: number
   readonly connectMs: number
-  /** The time limit of the session's end, and of a cancellation. */
+  /** Time limit for the end of the session, and for a cancellation. */
   readonly closeMs: number
   /** How long a server that refuses access may take to answer what it accepted. */
   readonly finishMs: number
@@ -52,13 +49,12 @@ export const CHANNEL_LIMITS: HttpLimits = {
   finishMs: 10 * 60_000,
 }
 
-/** A server that mixes up its ids may always do so, and is reported no more often than this. */
+/** Wrong ids are reported no more often than this. */
 const FOREIGN_MS = 60_000
 
 /** Ended connections are reported no more often than this, and less often where it goes on. */
 const BROKEN_MS = { least: 10_000, most: 60_000 }
 
-/** A channel over streamable HTTP, of either era. */
 export function openHttpChannel(options: HttpChannelOptions): OpenChannel {
   const renewalLimit = options.renewalLimit ?? createSessionRenewalLimit(options.clock)
   return async (events, signal) => {
@@ -73,7 +69,7 @@ function createHttpChannel(
 ): Channel {
   const { clock, renewalLimit } = options
   const limits = { ...CHANNEL_LIMITS, ...options.limits }
-  const client = createHttpClient({ clock, connectMs: limits.connectMs, useProxy: true, onBroken: broken })
+  const client = createHttpClient({ clock, connectMs: limits.connectMs, useProxy: true, onBroken: onConnectionEnded })
   const exchanges = createExchanges()
   const discard = createDiscard(clock)
   const sender = createHttpSender({ ...options, client, discard, onEnd: end })
@@ -86,17 +82,15 @@ function createHttpChannel(
   })
   const receive = guardMessages(events.onMessage, options.log)
   const gaps = createGapReporter(clock, () => events.onMissed?.())
-  /** Nothing new is sent from then on. */
   let ended: ChannelEnd | undefined
-  /** Nothing is received any more either. */
   let isOver = false
   let isHeardAlways = false
   let listeningSince: number | undefined
   let foreignAt = Number.NEGATIVE_INFINITY
   let broke = { at: Number.NEGATIVE_INFINITY, pauseMs: BROKEN_MS.least }
 
-  /** Some servers end every idle connection, also the one that was opened to check for this. */
-  function broken(): void {
+  /** Some servers end every idle connection, also one opened to check for this. */
+  function onConnectionEnded(): void {
     const at = clock.now()
     const goneMs = at - broke.at
     if (isOver || goneMs < broke.pauseMs) return
@@ -105,8 +99,8 @@ function createHttpChannel(
     events.onBroken?.()
   }
 
-  /** The request fails, and its caller is told. This is for people who maintain the server. */
-  function foreign(): void {
+  /** For people who maintain the server; the caller learns that the request failed. */
+  function onForeignAnswer(): void {
     if (clock.now() - foreignAt < FOREIGN_MS) return
     foreignAt = clock.now()
     options.log('It sent an answer with another id than that of the request, and it was dropped.')
@@ -117,7 +111,7 @@ function createHttpChannel(
     ended = why
     isOver = !isShut(why)
     gaps.stop()
-    // Later, so that a request that failed for this very reason can report its own error first.
+    // Later, so that a request that failed for this reason reports its own error first.
     setImmediate(() => {
       if (isOver) cutOff()
       else finish(why.reason)
@@ -131,7 +125,7 @@ function createHttpChannel(
     client.close()
   }
 
-  /** Other open requests were accepted, and are not cancelled because of one request. */
+  /** Other open requests were accepted, and may still be answered. */
   function finish(reason: string): void {
     const cancel = clock.after(limits.finishMs, () => {
       for (const id of exchanges.closeAll()) events.onLost?.(id, reason)
@@ -152,12 +146,12 @@ function createHttpChannel(
       sender.send({ method: 'GET', headers: session.listenHeaders(lastEventId), signal }),
     isHeardAlways: () => isHeardAlways,
     onMessage: (message, of) => isOver || receive(message, of),
-    onForeign: foreign,
+    onForeign: onForeignAnswer,
     onLost: (id, reason) => isOver || events.onLost?.(id, reason),
     onEnd: end,
     isEnded: () => ended !== undefined,
     onMissed: () => ended || gaps.missed(),
-    onDoubt: rejectionProbe.look,
+    onDoubt: rejectionProbe.probe,
   })
 
   function post(message: Message, exchange: Exchange, headers?: Readonly<Record<string, string>>) {
@@ -166,8 +160,8 @@ function createHttpChannel(
       headers: session.addPostHeaders(headers ? onlyParameters(headers) : {}, message),
       body: JSON.stringify(message),
       signal: exchange.signal,
-      onOut: exchange.out,
-      answerMs: isCancellation(message) || isOurLook(message) ? limits.closeMs : undefined,
+      onOut: exchange.onSent,
+      answerMs: isCancellation(message) || isOurProbe(message) ? limits.closeMs : undefined,
     })
   }
 
@@ -186,16 +180,16 @@ function createHttpChannel(
     if (!exchange.signal.aborted) options.log(`Nothing is heard from it beside its answers. ${reason}`)
   }
 
-  /** The server was told, or does not read; the exchange need not stay open for an unused answer. */
-  function giveUpCancelled(message: Message): void {
+  /** The server knows of the cancellation, or does not read: the exchange need not stay open. */
+  function abandonCancelled(message: Message): void {
     if (isCancellation(message) && 'params' in message) exchanges.giveUp(message.params?.requestId)
   }
 
   /**
-   * Ends the session at the server, which may stop our work there. A failing session is left as it is: cancelled
-   * requests may still be in progress behind a proxy that answered instead.
+   * Ends the session at the server. A failing session is left as it is: cancelled requests may still be in progress
+   * behind a proxy that answered instead.
    */
-  async function leave(why: ChannelEnd | undefined): Promise<void> {
+  async function endSession(why: ChannelEnd | undefined): Promise<void> {
     if (session.id() === undefined || why?.kind === 'failing') return
     const exchange = exchanges.open(undefined)
     const cancel = clock.after(limits.closeMs, exchange.abandon)
@@ -203,7 +197,7 @@ function createHttpChannel(
     await sender.send(request).then(
       answer => discard(answer.body),
       () => {
-        // A server that is gone has forgotten us already.
+        // A server that is gone has no session either.
       },
     )
     cancel()
@@ -226,14 +220,14 @@ function createHttpChannel(
         session.note(message, answer)
         const taken = incoming.take(answer, message, exchange)
         isFollowed = (taken instanceof Promise ? await taken : taken) === 'followed'
-        rejectionProbe.taken(message)
+        rejectionProbe.onAccepted(message)
       } catch (error) {
         exchange.close()
-        const answer = await rejectionProbe.failed(error, message)
+        const answer = await rejectionProbe.explainFailure(error, message)
         if (!isOver) receive(answer, id)
       } finally {
         if (!isFollowed) exchange.close()
-        giveUpCancelled(message)
+        abandonCancelled(message)
       }
       if (methodOf(message) === 'notifications/initialized') void listenAlways()
     },
@@ -241,7 +235,7 @@ function createHttpChannel(
       if (ended && !isOver && !(why && isShut(why))) return cutOff()
       if (ended) return
       if (why && isShut(why)) return end(why)
-      await leave(why)
+      await endSession(why)
       end({ kind: 'closed', reason: 'The connection was closed.' })
       await clock.breathe()
     },
@@ -257,20 +251,19 @@ function isCancellation(message: Message): boolean {
   return methodOf(message) === 'notifications/cancelled'
 }
 
-/** Arguments may be repeated in headers; callers set no others. */
+/** Callers may set no headers but repeated arguments. */
 function onlyParameters(headers: Readonly<Record<string, string>>): Record<string, string> {
   return Object.fromEntries(Object.entries(headers).filter(([name]) => name.toLowerCase().startsWith('mcp-param-')))
 }
 
-/** The state shared by the requests of a channel. From 2026-07-28 on each request is independent. */
+/** The state shared by the requests of a channel; from 2026-07-28 on each request is independent. */
 interface HttpSession {
-  /** The server's session id; only before 2026-07-28, and not with every server. */
+  /** The server's session id; only before 2026-07-28, and optional. */
   id(): string | undefined
   agreed(version: string): void
   headers(): Record<string, string>
   addPostHeaders(headers: Record<string, string>, message: Message): Record<string, string>
   listenHeaders(lastEventId: string | undefined): Record<string, string>
-  /** The answer to the first message may begin a session. */
   note(message: Message, answer: HttpAnswer): void
 }
 
@@ -306,7 +299,7 @@ function createHttpSession(): HttpSession {
   }
 }
 
-/** Repeats parts of the message for proxies that read no bodies; the key is for proxies, too. */
+/** Repeats parts of the message, and the idempotency key, for proxies. */
 function addRequestHeaders(headers: Record<string, string>, message: Request): void {
   Object.assign(headers, standardHeaders(message))
   const key = metaOf(message.params)[IDEMPOTENCY_META]

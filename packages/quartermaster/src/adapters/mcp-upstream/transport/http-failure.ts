@@ -11,17 +11,16 @@ import {
 } from '../../mcp-wire/index.ts'
 import { type ChannelEnd, RPC, SendFailure, type WasSent } from '../peer/channel.ts'
 
-/** What becomes of a request that was answered with an HTTP error. */
+/** The meaning of an HTTP error for a request. */
 export interface Refusal {
-  /** The server's own answer to this request. */
   readonly response?: Response | undefined
   readonly failure: SendFailure
-  /** Set when the channel is of no more use. */
+  /** Set when the channel is of no further use. */
   readonly end?: ChannelEnd | undefined
 }
 
 export interface RefusedRequest {
-  /** Absent for a requested stream. */
+  /** Absent for a stream request. */
   readonly message: Message | undefined
   readonly answer: HttpAnswer
   /** The body, as far as it was read. */
@@ -30,10 +29,9 @@ export interface RefusedRequest {
   readonly now: number
 }
 
-/** For a server that is busy and names no time, or a past one: asked at once it would be as busy. */
+/** For a busy server that names no time, or a past one. */
 const RETRY_MS = 1_000
 
-/** Interprets an HTTP error for the request and for the channel. */
 export function readRefusal({ message, answer, text, hasSession, now }: RefusedRequest): Refusal {
   const { status } = answer
   const said = errorIn(text)
@@ -60,23 +58,22 @@ export function readRefusal({ message, answer, text, hasSession, now }: RefusedR
 
 export const SESSION_LOST: ChannelEnd = { kind: 'sessionLost', reason: 'The server has forgotten the session.' }
 
-/** It answers in the session, except calls. */
+/** The server answers in the session, except calls. */
 export const SESSION_DOUBTED: ChannelEnd = {
   kind: 'sessionLost',
   reason: 'The server answered a call as if it came without a session, and may have forgotten ours.',
 }
 
-/** Another server is in its place, which knows nothing of work begun with the one before. */
+/** Another server replaced this one, and knows nothing of work begun before. */
 export const ERA_LEFT: ChannelEnd = {
   kind: 'sessionLost',
   reason: 'The server does not take the revision of MCP any more in which it was met.',
 }
 
-/** A refusal that may be about the session. A listing in it decides. */
+/** A refusal that may be about the session. A listing decides. */
 export class SessionDoubt extends SendFailure {
-  /** Whether the server says in words that it does not know the session. */
   readonly isSaid: boolean
-  /** Its own answer to this request, if it does know the session. */
+  /** The server's answer to this request, if it does know the session. */
   readonly named: Response | undefined
   constructor(message: string, facts: { status: number; isSaid: boolean; named: Response | undefined }) {
     super(message, { wasSent: 'turnedAway', status: facts.status })
@@ -85,11 +82,10 @@ export class SessionDoubt extends SendFailure {
   }
 }
 
-/** A refusal that may be about the revision. The request that began the session decides. */
+/** A refusal that may be about the revision. The first request of the session decides. */
 export class EraDoubt extends SendFailure {
-  /** What it means if it is not. */
+  /** Its meaning if it is not about the revision. */
   readonly otherwise: Refusal
-  /** Whether such a refusal proves that nothing was carried out. */
   readonly isUndone: boolean
   constructor(otherwise: Refusal, { isUndone }: { isUndone: boolean }) {
     super(otherwise.failure.message, { wasSent: 'turnedAway', status: otherwise.failure.status })
@@ -104,14 +100,13 @@ export function isListing({ method }: Request): boolean {
   return LISTINGS.has(method)
 }
 
-/** Requests that only check whether a server is there. */
 const QUESTIONS: ReadonlySet<string> = new Set(['ping', 'server/discover'])
 
 export function isQuestion({ method }: Request): boolean {
   return QUESTIONS.has(method)
 }
 
-/** Calls may be about sessions of another kind. */
+/** A call may be about sessions of its own. */
 function isDoubtable(message: Message | undefined): boolean {
   const isAboutUs = (one: Request) => isListing(one) || isQuestion(one) || one.method === 'initialize'
   return message !== undefined && isRequest(message) && !isAboutUs(message)
@@ -122,13 +117,13 @@ export function sessionLost(status: number, { reason }: ChannelEnd = SESSION_LOS
   return new SendFailure(reason, { wasSent: 'no', status })
 }
 
-/** Many proxies answer 5xx, 503 included, when the connection behind them broke during the request. */
+/** Many proxies answer 5xx, 503 included, when their connection broke during the request. */
 function wasSent(status: number): WasSent {
   if (status >= 500) return 'maybe'
   return NOT_TAKEN_IN.has(status) ? 'no' : 'refused'
 }
 
-/** It did not come in time, or too early (RFC 9110 §15.5.9, RFC 8470 §5.2). */
+/** Too late, or too early (RFC 9110 §15.5.9, RFC 8470 §5.2). */
 const NOT_TAKEN_IN = new Set([408, 425])
 
 interface Complaint {
@@ -139,13 +134,13 @@ interface Complaint {
 }
 
 /**
- * By the specification a lost session is a 404; servers that keep sessions in a map by the usual example answer 400. A
- * 404 that does not mention sessions may be about the request.
+ * By the specification a lost session is a 404; servers built on the usual example answer 400. A 404 that does not
+ * mention sessions may be about the request.
  */
 function sessionAfter({ status, said, text, message }: Complaint): 'lost' | 'doubted' | 'kept' {
   const isSaid = NO_SESSION.test(wordsOf(said, text))
-  // An error that names the request is about the request, and a server may have sessions of another kind. Some, such as
-  // https://github.com/php-mcp/server, name it in a 404 all the same, and then say what is missing.
+  // An error that names the request is about the request. Some servers, such as https://github.com/php-mcp/server,
+  // name it in a 404 all the same, and then say what is missing.
   const isAnswer = said !== undefined && message !== undefined && isNamed(said, message)
   if (status === 400) return isSaid && !isAnswer ? 'lost' : 'kept'
   if (status !== 404 || (!isAnswer && said?.error?.code === METHOD_NOT_FOUND)) return 'kept'
@@ -172,8 +167,8 @@ function eraDoubtIn(
 }
 
 /**
- * Whether a server may answer a request of 2026-07-28 like this because it cannot read it, which servers say in any
- * words. One that answered `server/discover` before hardly refuses it for another reason.
+ * Whether this may mean that the server cannot read a request of 2026-07-28. One that answered `server/discover`
+ * before hardly refuses it for another reason.
  */
 function isNotUnderstood({ status, said, message }: { status: number; said: Response | undefined; message: Request }) {
   if (status === 404 || claimedVersion(message.params) === undefined) return false
@@ -189,9 +184,9 @@ function isNamed({ id }: Response, message: Message): boolean {
 }
 
 export const METHOD_NOT_FOUND = -32_601
-/** Plain text is a line, and no page. */
+/** Longer plain text is a page. */
 const LONGEST_COMPLAINT = 200
-/** As the SDKs and well-known frameworks say it. A shop has sessions of its own, and says whose they are. */
+/** The phrases of SDKs and well-known frameworks. A shop has sessions of its own, and says whose they are. */
 const NO_SESSION = new RegExp(
   [
     String.raw`\b(?:no valid|invalid|unknown|missing|expired|invalid or expired) (?:mcp[- ])?session(?: id)?\b(?! (?:token|cookie|key|of|for)\b)`,
@@ -201,11 +196,9 @@ const NO_SESSION = new RegExp(
   'i',
 )
 
-/**
- * Some say 404 also where no session is sent, and 422 is what https://github.com/modelcontextprotocol/rust-sdk says.
- */
+/** Some servers say 404 also where no session is sent; https://github.com/modelcontextprotocol/rust-sdk says 422. */
 const OTHER_ERA_STATUS: ReadonlySet<number> = new Set([400, 404, 422])
-/** As the SDKs say it. A server that says so of something else costs one extra request. */
+/** The phrases of SDKs. A false match costs one extra request. */
 const OTHER_ERA = new RegExp(
   [
     String.raw`\bunsupported (?:mcp[- ])?protocol[- ]version\b`,
@@ -224,7 +217,7 @@ function errorIn(text: string): Response | undefined {
   return value as unknown as Response
 }
 
-/** An error without an id is about the one request that was sent; behind a proxy's 5xx it may be about anything. */
+/** An error without an id is about the one request that was sent; a proxy's 5xx may be about anything. */
 function responseTo(message: Message, said: Response, status: number): Response | undefined {
   if (!isRequest(message)) return undefined
   if (said.id === message.id) return said

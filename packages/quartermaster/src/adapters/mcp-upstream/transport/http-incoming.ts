@@ -39,37 +39,31 @@ interface HttpIncomingDeps {
   readonly messageBytes: number
   readonly discard: Discard
   hasSession(): boolean
-  /** Whether the server may answer outside the exchange of a request, which some do against the specification. */
+  /** Whether the server may answer outside of the request's exchange, as some do against the specification. */
   isHeardAlways(): boolean
-  /** Requests a legacy server's stream, or the rest of one that broke. */
+  /** Requests a legacy server's stream, or the rest of a broken one. */
   listen(lastEventId: string | undefined, signal: CancelSignal): Promise<HttpAnswer>
-  /** `of`: the request in whose exchange it came. */
   onMessage(message: Message, of: Id | undefined): void
-  /** An answer for one request had the id of another, or none. */
   onForeign(): void
   onLost(id: Id, reason: string): void
   onEnd(end: ChannelEnd): void
-  /** Whether nothing new is sent any more. */
   isEnded(): boolean
   /** A legacy server's stream is open again, but not from where it ended. */
   onMissed(): void
-  /** A stream was refused, possibly for lack of access. */
   onDoubt(): Promise<SessionAnswer>
 }
 
-/** `followed`: it is a stream, and closes the exchange itself. */
-type Taken = 'over' | 'followed'
+/** `followed`: a stream, which closes the exchange itself. */
+type AnswerHandling = 'over' | 'followed'
 
-const toOver = (): Taken => 'over'
+const toOver = (): AnswerHandling => 'over'
 
 interface HttpIncoming {
-  /** Throws, or rejects with, a `SendFailure`. */
-  take(answer: HttpAnswer, message: Message, exchange: Exchange): Taken | Promise<Taken>
+  take(answer: HttpAnswer, message: Message, exchange: Exchange): AnswerHandling | Promise<AnswerHandling>
   /** Follows a legacy server's stream across interruptions. Resolves to why it ended. */
   listenAlways(exchange: Exchange, events: StreamEvents): Promise<string>
 }
 
-/** The text of an error is searched for its meaning. */
 const ERROR_BYTES = 64 * 1024
 
 export function createHttpIncoming(deps: HttpIncomingDeps): HttpIncoming {
@@ -95,16 +89,16 @@ export function createHttpIncoming(deps: HttpIncomingDeps): HttpIncoming {
   }
 
   /**
-   * On the stream of no request: some legacy servers answer there what they accepted with 202. Only the id tells what
-   * is answered.
+   * For a stream that belongs to no request: some legacy servers answer there what they accepted with 202. Only the
+   * id tells what is answered.
    */
   function deliverAll(text: string): undefined | Promise<void> {
     return takeMessages(text, messages => messages.forEach(message => deliver(message)))
   }
 
   /**
-   * In the exchange of a request. If a server mixes up its ids, one caller would get another's answer, so only the
-   * request's own is accepted.
+   * In the exchange of a request only its own answer is accepted: a server that mixes up its ids would give one
+   * caller another's answer.
    */
   function deliverOwn(text: string, id: Id, asked?: Id): undefined | Promise<void> {
     const deliverOne = (message: Message) => {
@@ -115,7 +109,7 @@ export function createHttpIncoming(deps: HttpIncomingDeps): HttpIncoming {
   }
 
   async function refusalIn(answer: HttpAnswer, message?: Message): Promise<Refusal> {
-    // A body that breaks off, or does not end, says no less than its status does.
+    // Without a readable body the status decides.
     const text = await readShortText(answer.body, { clock, maxBytes: ERROR_BYTES }).catch(() => '')
     const refusal = readRefusal({ message, answer, text, hasSession: hasSession(), now: clock.now() })
     if (refusal.end) onEnd(refusal.end)
@@ -128,7 +122,7 @@ export function createHttpIncoming(deps: HttpIncomingDeps): HttpIncoming {
     deliver(response)
   }
 
-  /** Synchronous where the body is there: every call passes here. */
+  /** Synchronous where the body is there: on the path of every call. */
   function takeJson(answer: HttpAnswer, id: Id, exchange: Exchange): undefined | Promise<void> {
     const text = takeText(answer.body, maxBytes)
     if (typeof text === 'string') return takeAnswer(text, id, exchange)
@@ -155,7 +149,7 @@ export function createHttpIncoming(deps: HttpIncomingDeps): HttpIncoming {
     try {
       return await opened(wanted)
     } catch (error) {
-      // A server that accepts all else means the stream, and would refuse it again.
+      // A server that accepts all else has no such stream.
       if (isTurnedAway(error) && (await onDoubt()) === 'answered' && !wanted.isKnown) return undefined
       throw error
     }
@@ -172,17 +166,15 @@ export function createHttpIncoming(deps: HttpIncomingDeps): HttpIncoming {
     return undefined
   }
 
-  /** The caller gets the reason, whatever the cause. */
+  /** Never rejects. */
   function followed(follower: Omit<EventFollower, 'turns' | 'clock' | 'maxBytes'>): Promise<StreamEnd> {
     return followEvents({ ...follower, turns, clock, maxBytes }).catch(() => NOT_FOLLOWED)
   }
 
-  /** Messages before an answer, and the answer. */
   async function follow(first: HttpAnswer, { id, method, params }: Request, exchange: Exchange): Promise<void> {
     let cancel: Cancel | undefined
     const { kind, reason } = await followed({
       first,
-      // From 2026-07-28 on streams are not resumed.
       open: async lastEventId => (claimedVersion(params) === undefined ? listen({ lastEventId, exchange }) : undefined),
       onData(text) {
         const ended = () => {
@@ -193,23 +185,27 @@ export function createHttpIncoming(deps: HttpIncomingDeps): HttpIncoming {
         ended()
         return undefined
       },
-      // After access is refused the stream is not resumed either.
       isOver: () => exchange.isAnswered() || deps.isEnded(),
       isEndless: false,
       signal: exchange.signal,
     })
     cancel?.()
     if (!exchange.isAnswered() && !exchange.signal.aborted) {
-      // The next answer would be the same. A listener does not wait for one, and may receive the next event.
+      // A garbled answer would be the same again. A subscription does not wait for one, and may receive the next
+      // event.
       if (kind === 'garbled' && method !== 'subscriptions/listen') deliver(refusedAnswer(id, reason))
       else onLost(id, reason)
     }
-    // What could not be followed may still go on.
+    // A stream that could not be followed may still be open.
     exchange.abandon()
     exchange.close()
   }
 
-  function takeResponse(answer: HttpAnswer, message: Request, exchange: Exchange): Taken | Promise<Taken> {
+  function takeResponse(
+    answer: HttpAnswer,
+    message: Request,
+    exchange: Exchange,
+  ): AnswerHandling | Promise<AnswerHandling> {
     const type = mediaType(answer)
     if (type === JSON_TYPE) return takeJson(answer, message.id, exchange)?.then(toOver) ?? 'over'
     if (type === EVENTS) {
@@ -245,7 +241,6 @@ export function createHttpIncoming(deps: HttpIncomingDeps): HttpIncoming {
   }
 }
 
-/** A requested stream, in its exchange. */
 interface Wanted extends Partial<WantedStream> {
   readonly exchange: Exchange
 }
@@ -277,7 +272,7 @@ function unreadable(answer: HttpAnswer): SendFailure {
       wasSent: 'maybe',
       status,
     })
-  // Whole and unchanged, so that a secret in it is recognised; masking shortens it.
+  // Unshortened, so that a secret in it is recognised; masking shortens it.
   const said = headerOf(answer, 'content-type')
   return new SendFailure('The server answered with something else than JSON.', { wasSent: 'maybe', status, said })
 }
@@ -292,38 +287,33 @@ const WELL_KNOWN = new Set([
   'application/problem+json',
 ])
 
-/** One request and its answers. */
 export interface Exchange {
-  /** The request's id; absent for a message without an answer. */
   readonly id: Id | undefined
-  /** Aborts when no caller waits any more. */
   readonly signal: CancelSignal
   isAnswered(): boolean
-  readonly out: () => void
+  readonly onSent: () => void
   abandon(): void
   close(): void
 }
 
 interface Exchanges {
-  /** For a request with this id, or for a message without an answer. */
   open(id: Id | undefined, signal?: CancelSignal): Exchange
   /** An answer came. */
   answered(id: Id | null): void
   giveUp(id: unknown): void
-  /** Cancels one whose request was not sent yet, and answers whether it did. */
+  /** Cancels an exchange whose request was not sent yet, and answers whether it did. */
   withdraw(id: Id): boolean
-  /** Cancels those without an expected answer, and calls back when the rest is closed. */
+  /** Cancels exchanges without an expected answer, and calls back when the rest is closed. */
   finish(onFinished: () => void): void
-  /** Cancels all. Answers the unanswered requests. */
+  /** Cancels all, and answers the unanswered requests. */
   closeAll(): readonly Id[]
 }
 
-/** A signal for each, rather than signals made of signals: those are kept for as long as the longest-lived of them. */
+/** One signal each: combined signals are kept for as long as the longest-lived source. */
 export function createExchanges(): Exchanges {
   const open = new Set<Exchange>()
   const waiting = new Map<string, Exchange>()
-  /** Those whose requests no server can have seen. */
-  const held = new Set<Exchange>()
+  const unsent = new Set<Exchange>()
   let onFinished: (() => void) | undefined
   return {
     open(id, signal) {
@@ -333,19 +323,19 @@ export function createExchanges(): Exchanges {
       const exchange: Exchange = {
         id,
         signal: own,
-        out: () => void held.delete(exchange),
+        onSent: () => void unsent.delete(exchange),
         isAnswered: () => key === undefined || waiting.get(key) !== exchange,
         abandon: stop,
         close() {
           open.delete(exchange)
-          held.delete(exchange)
+          unsent.delete(exchange)
           if (key !== undefined && waiting.get(key) === exchange) waiting.delete(key)
           signal?.removeEventListener('abort', stop)
           if (open.size === 0) onFinished?.()
         },
       }
       open.add(exchange)
-      held.add(exchange)
+      unsent.add(exchange)
       if (key !== undefined) waiting.set(key, exchange)
       if (signal?.aborted) stop()
       signal?.addEventListener('abort', stop, { once: true })
@@ -355,7 +345,7 @@ export function createExchanges(): Exchanges {
     giveUp: id => waiting.get(keyOf(id))?.abandon(),
     withdraw(id) {
       const exchange = waiting.get(keyOf(id))
-      if (!exchange || !held.delete(exchange)) return false
+      if (!exchange || !unsent.delete(exchange)) return false
       exchange.abandon()
       return true
     },

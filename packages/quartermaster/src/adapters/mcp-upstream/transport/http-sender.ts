@@ -1,5 +1,6 @@
 import { messageOf } from '../../../contracts/index.ts'
 import { basicCredentials, type CancelSignal, loginStep } from '../../../core/kernel/index.ts'
+import { looksLikeSecret, separateSecrets } from '../../../core/secrets/index.ts'
 import {
   type Discard,
   type HttpAnswer,
@@ -10,9 +11,8 @@ import {
 } from '../../http-client/index.ts'
 import { beforeAbort } from '../peer/abort.ts'
 import { type ChannelEnd, SendFailure } from '../peer/channel.ts'
-import { type Challenge, type HttpAuth, keySettings, LoginOver, parseChallenge, type SentKeys } from './http-auth.ts'
 
-/** Configured credentials are sent to this origin and nowhere else. */
+/** Configured credentials go to this origin and nowhere else. */
 interface HttpSenderOptions extends SentKeys {
   readonly name: string
   readonly auth?: HttpAuth | undefined
@@ -25,11 +25,11 @@ type SenderRequest = Pick<HttpRequest, 'method' | 'headers' | 'body' | 'signal' 
 
 /** Sends requests to one server: with its credentials, redirected only within its origin. */
 interface HttpSender {
-  /** Any answer but 401, and 403 for lack of scopes. Rejects with a `SendFailure`. */
+  /** Resolves to any answer but 401, and 403 for lack of scopes. Rejects with a `SendFailure`. */
   send(request: SenderRequest): Promise<HttpAnswer>
 }
 
-/** More redirects than this are a loop. */
+/** More redirects are a loop. */
 export const MOST_REDIRECTS = 5
 
 export function createHttpSender(options: HttpSenderOptions): HttpSender {
@@ -37,7 +37,7 @@ export function createHttpSender(options: HttpSenderOptions): HttpSender {
   const home = new URL(url)
   const own = ownHeaders(headers, home)
 
-  /** Plain promises: this is on the path of every call, and each async function costs time. */
+  /** Plain promises on the path of every call: each async function costs time. */
   function send(request: SenderRequest): Promise<HttpAnswer> {
     const token = auth && tokenOf(auth, request.signal)
     return token instanceof Promise ? token.then(known => sendAs(known, request)) : sendAs(token, request)
@@ -49,7 +49,6 @@ export function createHttpSender(options: HttpSenderOptions): HttpSender {
     )
   }
 
-  /** Once more with a new token, if there is one. */
   async function again(request: SenderRequest, token: string | undefined, answer: HttpAnswer): Promise<HttpAnswer> {
     const challenge = challengeIn(answer)
     discard(answer.body)
@@ -59,7 +58,7 @@ export function createHttpSender(options: HttpSenderOptions): HttpSender {
     const second = await redirected(request, renewed)
     if (second.status !== 401) return withRights(second, renewed, request.signal)
     discard(second.body)
-    // A new token is refused: another one would fare no better.
+    // A new token is refused, so another one would be as well.
     throw signIn(renewed, challenge)
   }
 
@@ -75,7 +74,7 @@ export function createHttpSender(options: HttpSenderOptions): HttpSender {
   }
 
   async function lacking(challenge: Challenge, token: string | undefined, signal: CancelSignal): Promise<never> {
-    // Before it is reported: a command may end with that. Without a store it is known for as long as this process runs.
+    // Before the error is reported: a command may end with that. Without a store it is known while this process runs.
     if (auth) await beforeAbort(auth.lacking(challenge), signal).catch(() => {})
     const reason = `"${name}" wants more rights than it was given. ${fix(keysFor(token, challenge))}`
     throw new SendFailure(reason, { wasSent: 'refused', status: 403 })
@@ -94,7 +93,7 @@ export function createHttpSender(options: HttpSenderOptions): HttpSender {
       : `The login at "${name}" is over: its server does not take it any more.`
   }
 
-  /** The configured credentials, if no login is used and the server requires none besides. */
+  /** The configured credentials, if no login is used and the server does not require one. */
   function keysFor(token: string | undefined, { resourceMetadata }: Challenge): string[] {
     const isLoginWanted = resourceMetadata !== undefined && own.authorization === undefined
     return token !== undefined || isLoginWanted ? [] : keySettings(options)
@@ -130,7 +129,7 @@ export function createHttpSender(options: HttpSenderOptions): HttpSender {
   function broken(error: unknown, signal: CancelSignal): SendFailure {
     const { wasSent, isConnectionRefused, said } = error instanceof HttpFailure ? error : NOT_TRIED
     const reason = messageOf(error)
-    // One broken exchange says nothing about the others; a ping finds out whether the server still answers.
+    // One broken exchange says nothing about the others.
     if (isConnectionRefused && !signal.aborted) onEnd({ kind: 'unreachable', reason })
     return new SendFailure(reason, { wasSent, said, cause: error })
   }
@@ -155,7 +154,7 @@ function ownHeaders(headers: Readonly<Record<string, string>>, home: URL): Recor
   const named = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value] as const)
   return {
     'user-agent': 'quartermaster',
-    // Compressing a stream holds its events back on many servers.
+    // Many servers hold events back to compress a stream.
     'accept-encoding': 'identity',
     ...(authorization !== undefined && { authorization }),
     ...Object.fromEntries(named.filter(([name]) => !OURS.test(name))),
@@ -167,13 +166,13 @@ function tokenOf(auth: HttpAuth, signal: CancelSignal): ReturnType<HttpAuth['tok
   return token instanceof Promise ? asked(token, signal) : token
 }
 
-/** An issuer's answer, for as long as the request is wanted. Other requests wait for it too, so it is not cancelled. */
+/** The issuer is not cancelled with the request: other requests wait for its answer too. */
 function asked<T>(answer: Promise<T>, signal: CancelSignal): Promise<T> {
   return beforeAbort(answer, signal).catch(notAsked)
 }
 
 function notAsked(error: unknown): never {
-  // Equivalent to a refusal by the server: nothing else is sent on this channel either.
+  // Equivalent to a refusal by the server: nothing else is sent on this channel.
   const facts = error instanceof LoginOver ? LET_IN_NO_MORE : NOT_SENT
   throw new SendFailure(messageOf(error), { ...facts, cause: error })
 }
@@ -196,8 +195,86 @@ function redirectOf(answer: HttpAnswer, method: string, from: URL): URL | undefi
   return to.origin === from.origin && hasNoOtherUser(to, from) ? to : undefined
 }
 
-/** An address without an origin of its own has the name and the password of its base. */
+/** A relative address has the name and the password of its base. */
 function hasNoOtherUser(to: URL, from: URL): boolean {
   const isAnonymous = to.username === '' && to.password === ''
   return isAnonymous || (to.username === from.username && to.password === from.password)
+}
+
+/** What a server says when it refuses access. */
+export interface Challenge {
+  readonly error?: string | undefined
+  readonly scope?: string | undefined
+  readonly resourceMetadata?: string | undefined
+}
+
+/** The login of a channel has ended, or is refused. No other login replaces it on this channel. */
+export class LoginOver extends Error {
+  override readonly name = 'LoginOver'
+}
+
+/**
+ * A login has to be renewed, and its issuer could not be reached. That says nothing about the server, nor about other
+ * logins.
+ */
+export class NotRenewed extends Error {
+  override readonly name = 'NotRenewed'
+}
+
+/** The access token of one channel. Both methods reject with `LoginOver` when there are no more. */
+export interface HttpAuth {
+  /**
+   * The token to send, if any; synchronous where it is known. Rejects with `NotRenewed` when the issuer cannot be
+   * reached; never throws.
+   */
+  token(): Promise<string | undefined> | string | undefined
+  /**
+   * The server refuses this token, or requires one. `signIn`: only a person can help. Rejects with `NotRenewed` when
+   * the issuer cannot be reached.
+   */
+  renew(refused: string | undefined, challenge: Challenge): Promise<'renewed' | 'signIn'>
+  /** The token lacks scopes. Rejects when that could not be stored. */
+  lacking(challenge: Challenge): Promise<void>
+  /** The agent whose own login was sent last; nothing for the shared one. */
+  agent(): string | undefined
+}
+
+/**
+ * The bearer challenge of a `WWW-Authenticate` header (RFC 6750 §3, RFC 9728 §5.1), among other schemes with their
+ * own fields (RFC 9110 §11.6.1).
+ */
+export function parseChallenge(header: string | undefined): Challenge {
+  const fields = new Map<string, string>()
+  let isOurs = false
+  for (const [, scheme, name = '', quoted, plain] of (header ?? '').matchAll(PART)) {
+    if (scheme !== undefined) isOurs = /^(bearer|dpop)$/i.test(scheme)
+    const key = name.toLowerCase()
+    if (name !== '' && isOurs && !fields.has(key)) fields.set(key, quoted?.replace(/\\(.)/g, '$1') ?? plain ?? '')
+  }
+  return {
+    error: fields.get('error'),
+    scope: fields.get('scope') || undefined,
+    resourceMetadata: fields.get('resource_metadata') || undefined,
+  }
+}
+
+/**
+ * A scheme name, at the beginning or after a comma and without an equals sign; or a field; or the token of a scheme
+ * without fields. Each begins at a word, so matching takes linear time.
+ */
+const PART = /(?:^|,)\s*([\w-]+)(?![\w-]|\s*=)(?=\s|,|$)|(?<![\w-])([\w-]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s,"]*))/g
+
+export interface SentKeys {
+  readonly url: string
+  readonly headers: Readonly<Record<string, string>>
+  /** The setting of a header in the entry. */
+  settingOf?(header: string): string
+}
+
+export function keySettings({ url, headers, settingOf = header => `headers.${header}` }: SentKeys): string[] {
+  const isKey = ([name, value]: [string, string]) => /^authorization$/i.test(name) || looksLikeSecret(name, value)
+  const sent = new Map(Object.entries(headers).map(header => [header[0].toLowerCase(), header]))
+  const named = [...sent.values()].filter(isKey)
+  const isInUrl = Object.keys(separateSecrets('', { url }).secrets).length > 0
+  return [...named.map(([name]) => settingOf(name)), ...(isInUrl ? ['url'] : [])]
 }

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { exitTrouble, withCacheTrouble } from './stdio-failure.ts'
+import { exitReport, withCacheReport } from './stdio-channel.ts'
 
 const ENDED = { reason: 'It ended with exit code 1.' }
 
@@ -20,7 +20,7 @@ it.each([
   ],
   ["npm error ENOTEMPTY: directory not empty, rename '/home/me/.npm/_npx/15c61037b1978c83/node_modules/a' -> '/b'"],
 ])('names the folder of the cache in which packages are missing: %s', (...lines) => {
-  const { reason } = withCacheTrouble(ENDED, ['before', ...lines, 'Node.js v20.20.0'])
+  const { reason } = withCacheReport(ENDED, ['before', ...lines, 'Node.js v20.20.0'])
   expect(reason).toContain('It ended with exit code 1. Packages are missing in the cache of npx')
   expect(reason).toContain('Remove "_npx/15c61037b1978c83" from npm\'s cache')
 })
@@ -33,12 +33,12 @@ it.each([
   ["Error: Cannot find module './settings.js'", 'Require stack:', '- /home/me/.npm/_npx/15c61037b1978c83/a.js'],
   ["Cannot find package 'zod' in /_npx/remove-me-and-all/x"],
 ])('blames the cache for nothing else: %s', (...lines) => {
-  expect(withCacheTrouble(ENDED, lines)).toBe(ENDED)
+  expect(withCacheReport(ENDED, lines)).toBe(ENDED)
 })
 
 it.each([
   [{ code: null, signal: 'SIGKILL' }, undefined],
   [{ code: 1, signal: null }, 'Ready.'],
 ] as const)('takes the last line for the cause only where the program ended by itself: %o', (exit, said) => {
-  expect(exitTrouble(exit, 'Ready.').said).toBe(said)
+  expect(exitReport(exit, 'Ready.').said).toBe(said)
 })
