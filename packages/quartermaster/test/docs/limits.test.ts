@@ -12,8 +12,8 @@ import {
   DELAYS_MS,
   DEMAND_START_MS,
   MOST_BUSY_MS,
-  MOST_EARLY_STARTS,
   MOST_CRASHES_UNSERVED,
+  MOST_EARLY_STARTS,
 } from '../../src/adapters/mcp-upstream/connection/connection-state-machine.ts'
 import { MOST_AGENTS } from '../../src/adapters/mcp-upstream/connection/connections.ts'
 import { FAILING_MS, MOST_FAILED } from '../../src/adapters/mcp-upstream/connection/failures.ts'
@@ -307,9 +307,15 @@ describe('docs/security.md', () => {
       ['the same, of one that hangs, which is not asked by its input first', seconds(HANGING_TIMES.termMs)],
       ['longest pause before it is started again', seconds(Math.max(...DELAYS_MS))],
       ['time from one start to the next that a call or a recheck asks for', seconds(DEMAND_START_MS)],
-      ['falls in a row without an answer to a call, until calls do not shorten its pauses', count(MOST_CRASHES_UNSERVED)],
+      [
+        'falls in a row without an answer to a call, until calls do not shorten its pauses',
+        count(MOST_CRASHES_UNSERVED),
+      ],
       ['the same, where it is busy and asks for longer', `${MOST_BUSY_MS / 60_000} min`],
-      ['starts that do not wait for their time, because a file changed or a port opened, in a row', count(MOST_EARLY_STARTS)],
+      [
+        'starts that do not wait for their time, because a file changed or a port opened, in a row',
+        count(MOST_EARLY_STARTS),
+      ],
     ])
   })
 })
