@@ -7,7 +7,7 @@ import {
   FREE_STEPS,
   STEPS_PER_CHARACTER,
   TooManySteps,
-} from '../../packages/quartermaster/src/adapters/json-schema/paths.ts'
+} from '../../packages/quartermaster/src/adapters/json-schema/steps.ts'
 import { plainSchema } from '../../packages/quartermaster/src/adapters/json-schema/plain-schema.ts'
 import { CASES } from './cases.mjs'
 

@@ -2,29 +2,27 @@ import { Ajv, type ErrorObject, type Options, type ValidateFunction } from 'ajv'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import addFormats, { type FormatName } from 'ajv-formats'
 import { AppError } from '../../contracts/index.ts'
-import { targetOf } from './expansion.ts'
-import { createSteps, type Steps, TooManySteps } from './paths.ts'
 import { createMatchedPatterns, type MatchedPatterns } from './pattern.ts'
 import type { PlainSchema } from './plain-schema.ts'
+import { resolveReference } from './plain-schema.ts'
 import { countKeywords } from './repetition.ts'
 import { type Dialect, isObject } from './shape.ts'
+import { createSteps, type Steps, TooManySteps } from './steps.ts'
 
 /** Checks values against one schema. */
 export interface Checker {
   /**
-   * What is wrong with the value, in Ajv's words; nothing when it fits. Throws `TooManySteps` for a value that takes too many, and
-   * for texts too long for its patterns unless those are skipped.
+   * Ajv's errors for the value; none when it fits. Throws `TooManySteps` when the budget is exceeded, and for texts too long for
+   * the patterns unless those are skipped.
    */
   find(value: unknown, skipsLongTexts?: boolean): readonly ErrorObject[]
-  /** Whether a text of the last value was skipped. */
   hasSkipped(): boolean
-  /** The schema that a reference in this one means. */
+  /** Resolves a reference of this schema. */
   lookup(ref: string): unknown
-  /** How many steps the last value took. */
   steps(): number
 }
 
-/** The formats of 2020-12. Others are remarks, as the specification has it. */
+/** The formats of 2020-12. Unknown formats are annotations. */
 const FORMATS: FormatName[] = [
   'date',
   'time',
@@ -44,20 +42,20 @@ const FORMATS: FormatName[] = [
 ]
 
 /**
- * Budget for collecting all errors of an invalid value; beyond it only the first is told. Ajv copies its error list at every reference that
- * adds one, so ten times the value takes a hundred times as long.
+ * Budget for collecting all errors of an invalid value; beyond it only the first is reported. Ajv copies its error list at every
+ * reference that adds one, which is quadratic.
  */
 const STEPS_FOR_ALL = 2_000_000
 
-/** The most errors that are explained, and the longest their paths may be together. */
+/** Limits of the errors that are explained: their number, and the total length of their paths. */
 const MOST_ERRORS = 1000
 const MOST_PATHS = 256 * 1024
 
 const SHARED: Options = { strict: false, allErrors: true, verbose: true, logger: false }
 
 /**
- * Compiles a plain schema. Each gets an Ajv of its own, which costs a quarter of a millisecond: a shared one keeps all
- * it ever compiled in its scope, also after `removeSchema`.
+ * Compiles a plain schema. Each gets its own Ajv, which costs a quarter of a millisecond: a shared Ajv never frees what it
+ * compiled, not even after `removeSchema`.
  */
 export function compilePlain(plain: PlainSchema, dialect: Dialect): Checker {
   const steps = createSteps()
@@ -86,11 +84,11 @@ export function compilePlain(plain: PlainSchema, dialect: Dialect): Checker {
         hasSkipped = patterns.hasSkipped()
         return errors
       }
-      // The last error is about the value itself, earlier ones are about its branches.
+      // The last error is about the value itself; earlier ones are about its branches.
       return areFew(found) ? found : found.slice(-1)
     },
     hasSkipped: () => hasSkipped,
-    lookup: ref => targetOf(ref, plain.schema),
+    lookup: ref => resolveReference(ref, plain.schema),
     steps: steps.taken,
   }
 }
@@ -109,7 +107,7 @@ function areFew(errors: readonly ErrorObject[]): boolean {
   return errors.reduce((sum, { instancePath }) => sum + instancePath.length, 0) <= MOST_PATHS
 }
 
-/** Checks schemas against the meta-schema of their dialect. Compiling that takes tens of milliseconds. */
+/** Validates schemas against their meta-schema. Compiling that takes tens of milliseconds. */
 export function compileMetaSchema(dialect: Dialect): Checker {
   const options: Options = { ...SHARED, validateFormats: false }
   const ajv = dialect === 'draft-07' ? new Ajv(options) : new Ajv2020(options)
@@ -120,7 +118,7 @@ export function compileMetaSchema(dialect: Dialect): Checker {
   return { find: schema => run(validate, schema), hasSkipped: () => false, lookup, steps: () => 0 }
 }
 
-/** The meta-schema, and the part of it that says what `type` may be: the only choice in it that needs explaining. */
+/** The meta-schema, and its part that defines `type`: the only union in it that needs explaining. */
 const META = {
   '2020-12': {
     id: 'https://json-schema.org/draft/2020-12/schema',
@@ -129,7 +127,7 @@ const META = {
   'draft-07': { id: 'http://json-schema.org/draft-07/schema', types: 'http://json-schema.org/draft-07/schema' },
 } as const satisfies Record<Dialect, { id: string; types: string }>
 
-/** Stops at the first error. That code nests one level per property, so thousands of properties overflow the stack of the compiler. */
+/** Stops at the first error. Ajv nests such code one level per property, so thousands of properties overflow its stack. */
 function compileFirst(plain: PlainSchema, compiling: Omit<Compiling, 'allErrors'>): ValidateFunction {
   try {
     return compile(plain, { ...compiling, allErrors: false })
@@ -156,9 +154,9 @@ function compile(
     meta: false,
     validateSchema: false,
     addUsedSchema: false,
-    // Otherwise `{}` would have the properties "constructor" and "toString".
+    // Otherwise `{}` would have the inherited properties "constructor" and "toString".
     ownProperties: true,
-    // Copying a definition to each place that refers to it can turn a small schema into megabytes of code.
+    // Inlining definitions can turn a small schema into megabytes of code.
     inlineRefs: false,
     code: { regExp: Object.assign((source: string) => patterns.pattern(source), { code: 'linearPattern' }) },
   }
@@ -168,7 +166,7 @@ function compile(
   return ajv.compile(schema)
 }
 
-/** How many property names Ajv may merge at each reference and branch, to find those that `unevaluatedProperties` is about. */
+/** How many property names Ajv may merge at each reference and branch to evaluate `unevaluatedProperties`. */
 function mergedNames(schema: unknown): number {
   let [names, isAsked] = [0, false]
   const pending = [schema]
@@ -185,7 +183,7 @@ function mergedNames(schema: unknown): number {
 
 function run(validate: ValidateFunction, value: unknown): readonly ErrorObject[] {
   if (validate(value)) return []
-  // Ajv adds an empty object where creating errors is switched off.
+  // Ajv adds an empty object where error creation is switched off.
   const errors = (validate.errors ?? []).filter(error => error.keyword !== undefined)
   // The errors hold the value, which may be large or secret.
   validate.errors = null

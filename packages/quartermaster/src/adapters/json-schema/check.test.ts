@@ -102,7 +102,7 @@ describe('checking a schema', () => {
   })
 
   it('refuses references that run in circles without going deeper', () => {
-    const endless = 'The schema refers to itself without going deeper into the value, so that checking would never end.'
+    const endless = 'The schema refers to itself without descending into the value, so validation would never end.'
     expect(check({ $ref: '#' })).toEqual([{ path: [], message: endless }])
     const loop = {
       properties: { a: { $ref: '#/$defs/a' } },

@@ -1,18 +1,17 @@
 import { RE2JS } from 're2js'
-import type { Steps } from './paths.ts'
+import type { Steps } from './steps.ts'
 
-/** A regular expression that takes time in proportion to the text, whatever the pattern. */
+/** A regular expression that matches in linear time. */
 interface LinearPattern {
   test(text: string): boolean
-  /** Whether the language's own engine matches it: a megabyte takes a few milliseconds instead of a third of a second. */
+  /** Whether the native engine matches it: a few milliseconds for a megabyte instead of a third of a second. */
   readonly isQuick: boolean
-  /** What matching one character costs. */
   readonly stepsPerCharacter: number
-  /** Ajv tells patterns apart by this text; were it the same for two, the first would stand in for the second. */
+  /** Ajv identifies patterns by this text, so it must be unique. */
   toString(): string
 }
 
-/** The pattern for matching in linear time, or `undefined` where that cannot be had (lookarounds, backreferences). */
+/** Compiles a pattern for linear time; `undefined` where that is impossible (lookarounds, backreferences). */
 export function linearPattern(source: string): LinearPattern | undefined {
   const tried = isNative(source, 'u') ? triedAgain(source) : undefined
   if (tried !== undefined) {
@@ -20,7 +19,7 @@ export function linearPattern(source: string): LinearPattern | undefined {
     return patternOf(source, { engine, isQuick: true, stepsPerCharacter: (1 + tried) / 8 })
   }
   const engine = compile(source)
-  // Each of its instructions may look at each character.
+  // Each instruction may look at each character.
   return engine && patternOf(source, { engine, isQuick: false, stepsPerCharacter: 4 + engine.programSize() / 4 })
 }
 
@@ -33,9 +32,9 @@ function patternOf(source: string, { engine, isQuick, stepsPerCharacter }: Match
 }
 
 /**
- * How many characters the native engine may look at again for each one of the text, or `undefined` unless it is linear for sure. It
- * backtracks over each part of variable length, so only patterns with at most one such part and a short rest behind it qualify, and
- * without `^` only short ones of fixed length.
+ * How many characters the native engine may revisit per character, or `undefined` unless it is certainly linear. It backtracks over
+ * parts of variable length, so a pattern may have only one such part with a short rest behind it, and without `^` only short parts
+ * of fixed length.
  */
 function triedAgain(source: string): number | undefined {
   if (!SIMPLE.test(source)) return undefined
@@ -50,7 +49,7 @@ function triedAgain(source: string): number | undefined {
 
 const MOST_TRIED = 8
 
-/** One character: itself, an escape or a class; and how often it stands there. */
+/** A single character: literal, escape or class; and its repetition. */
 const ONE = String.raw`(?:[^\\^$.*+?()[\]{}|]|\.|\\[dDsSwW^$.*+?()[\]{}|/\-]|\[(?:[^\\\]]|\\.)+\])`
 const REPEATED = String.raw`(?:[*+?]|\{\d{1,4}(?:,\d{0,4})?\})?`
 const SIMPLE = new RegExp(`^\\^?(?:${ONE}${REPEATED})*\\$?$`, 'u')
@@ -60,17 +59,17 @@ function lengthOf(repeated: readonly string[]): number {
   return repeated.reduce((sum, times) => sum + Number(times.slice(1, -1) || 1), 0)
 }
 
-/** Whether any engine at hand understands the pattern. */
+/** Whether any engine here understands the pattern. */
 export function isPattern(source: string): boolean {
   return isNative(source, 'u') || isNative(source, '') || compile(source) !== undefined
 }
 
 function compile(source: string): RE2JS | undefined {
   try {
-    // What is not a pattern of ours may be one of RE2's or Python's: `(?i)` is common in upstreams' schemas.
+    // Patterns that JavaScript rejects may be valid in RE2 or Python: `(?i)` is common in upstream schemas.
     return RE2JS.compile(isNative(source, 'u') ? translate(source) : source)
   } catch {
-    // RE2 refuses what it cannot match in linear time. The tool's own check is left to judge such a text.
+    // RE2 rejects what it cannot match in linear time. The tool itself then validates such a text.
     return undefined
   }
 }
@@ -79,18 +78,18 @@ function isNative(source: string, flags: string): boolean {
   try {
     return new RegExp(source, flags) instanceof RegExp
   } catch {
-    // Not a pattern of this language; that is the answer.
+    // A syntax error means no.
     return false
   }
 }
 
 function translate(source: string): string {
-  // The translation reads `\k<name>` as the letter k, which would be another pattern altogether.
+  // The translation reads `\k<name>` as the letter k, which is a different pattern.
   if (/(?<!\\)(?:\\\\)*\\k</.test(source)) throw new SyntaxError('backreference')
   return widenSpaces(RE2JS.translateRegExp(source))
 }
 
-/** ECMAScript's white space, which for RE2 is ASCII only: a no-break space would fail `^\s*$` for no visible reason. */
+/** ECMAScript's white space. RE2's is ASCII only, so a no-break space would fail `^\s*$`. */
 const SPACES = '\\s\\v\\p{Z}\\x{feff}'
 
 function widenSpaces(source: string): string {
@@ -102,21 +101,17 @@ function widenSpaces(source: string): string {
   })
 }
 
-/** The patterns of one compiled schema, which match up to a length of text in one check. */
+/** The patterns of a compiled schema, limited to a length of text per validation. */
 export interface MatchedPatterns {
   pattern(source: string): MatchedPattern
-  /**
-   * Begins a check. A text longer than what is left of `MOST_MATCHED` ends the check, or with `skipsLongTexts` matches every
-   * pattern.
-   */
+  /** Starts a validation. A text beyond `MOST_MATCHED` ends it, or matches every pattern with `skipsLongTexts`. */
   begin(skipsLongTexts: boolean): void
-  /** Whether a text was skipped. */
   hasSkipped(): boolean
 }
 
 type MatchedPattern = Pick<LinearPattern, 'test' | 'toString'>
 
-/** As many characters as patterns are matched with in one check: that takes a third of a second for a megabyte. */
+/** Characters matched per validation; a megabyte takes a third of a second. */
 const MOST_MATCHED = 256 * 1024
 
 export function createMatchedPatterns(steps: Steps): MatchedPatterns {
@@ -125,7 +120,7 @@ export function createMatchedPatterns(steps: Steps): MatchedPatterns {
   let skipped = false
   return {
     pattern(source) {
-      // Where linear time cannot be had the pattern matches everything; the schema was made plain with that in mind.
+      // A pattern without linear time matches everything; the plain schema was built for that.
       const linear = linearPattern(source) ?? ANYTHING
       const test = (text: string) => {
         if (!linear.isQuick && text.length > left) {

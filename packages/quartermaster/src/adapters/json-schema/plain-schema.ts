@@ -1,5 +1,4 @@
 import type { Issue } from '../../contracts/index.ts'
-import { expansionIssue } from './expansion.ts'
 import { isPattern, linearPattern } from './pattern.ts'
 import { ASSERTIONS, type Dialect, HOLDINGS, isObject, subschemas } from './shape.ts'
 
@@ -7,17 +6,17 @@ export type SchemaNode = Record<string, unknown>
 
 export interface PlainSchema {
   readonly schema: SchemaNode
-  /** Where a schema in it stood in the document, as a JSON pointer. */
+  /** The JSON pointer of a plain schema in the original document. */
   placeOf(schema: unknown): string
 }
 
-/** Makes a schema plain, in which patterns that cannot be checked in linear time are left out. */
+/** Converts to a plain schema, without the patterns that cannot be matched in linear time. */
 export function plainSchema(document: SchemaNode, dialect: Dialect): PlainSchema {
   const strict = rewrite(document, { dialect, mode: 'strict' })
   return strict.unchecked ? rewrite(document, { dialect, mode: 'lenient' }) : strict
 }
 
-/** What is wrong with the references and patterns of a schema. Patterns are read, not compiled: that takes far longer. */
+/** Issues of references and patterns. Patterns are only parsed here; compiling takes far longer. */
 export function plainIssues(document: SchemaNode, dialect: Dialect): readonly Issue[] {
   const { schema, issues, referring } = rewrite(document, { dialect, mode: 'look' })
   if (issues.length > 0 || !referring) return issues
@@ -30,23 +29,23 @@ interface Rewriting {
   /** `lenient` keeps only what still holds when a pattern matches everything. */
   readonly mode: 'look' | 'strict' | 'lenient'
   readonly references: References
-  /** Schemas that references lead to, and the texts that lead there. */
+  /** Names of referenced schemas. */
   readonly names: Map<unknown, string>
   readonly pending: { place: Place; name: string }[]
-  /** Where the plain schemas come from. */
+  /** The origin of each plain schema. */
   readonly places: Map<unknown, Place>
   count: number
   readonly issues: Issue[]
-  /** Whether a pattern was met that is left to the tool's own check. */
+  /** A pattern was met that only the tool itself can check. */
   unchecked: boolean
-  /** Whether there are references, and whether one leads to the whole schema. */
+  /** Whether there are references, and whether one leads to the root. */
   referring: boolean
   whole: boolean
 }
 
 /**
- * A schema without names and remarks: every reference is `#/$defs/NAME`, whatever it was before. No `$id` is left that
- * could collide, no keyword that only Ajv knows (`$async` would turn "no" into a promise, which counts as yes).
+ * Removes names and annotations: every reference becomes `#/$defs/NAME`. No `$id` is left that could collide, and no keyword that
+ * only Ajv knows (`$async` would turn a failure into a promise, which is truthy).
  */
 function rewrite(document: SchemaNode, options: Pick<Rewriting, 'dialect' | 'mode'>): Rewriting & PlainSchema {
   const references = createReferences(document, options.dialect)
@@ -70,14 +69,14 @@ function rewrite(document: SchemaNode, options: Pick<Rewriting, 'dialect' | 'mod
 function rewriteAll(rewriting: Rewriting): SchemaNode {
   const schema = rewriteNode(rewriting.references.start, rewriting)
   const $defs: SchemaNode = {}
-  // One after the other instead of inside each other: a long chain of references must not use up the stack.
+  // A queue instead of recursion: a long chain of references must not overflow the stack.
   for (let next = rewriting.pending.pop(); next; next = rewriting.pending.pop()) {
     $defs[next.name] = rewriteNode(next.place, rewriting)
   }
   return rewriting.whole ? { $ref: WHOLE, $defs: { ...$defs, whole: schema } } : { ...schema, $defs }
 }
 
-/** Where the whole schema stands when something in it refers to it: Ajv does not find its way to a bare `#`. */
+/** The place of the root schema when something refers to it: Ajv cannot resolve a bare `#`. */
 const WHOLE = '#/$defs/whole'
 
 function rewriteNode(place: Place, rewriting: Rewriting): SchemaNode {
@@ -108,7 +107,7 @@ function rewriteKeywords(node: SchemaNode, place: Place, rewriting: Rewriting): 
   return plain
 }
 
-/** Unreferenced definitions are checked too: a reference to elsewhere is refused wherever it stands. */
+/** Unreferenced definitions are checked too: an outside reference is rejected wherever it stands. */
 function keepDefinitions(keyword: string, place: Place, rewriting: Rewriting): void {
   for (const [name, child] of Object.entries((place.node as SchemaNode)[keyword] ?? {})) {
     nameFor(rewriting.references.inside(place, [keyword, name], child), rewriting)
@@ -132,7 +131,7 @@ function rewriteHeld(keyword: string, place: Place, rewriting: Rewriting): unkno
   return Object.fromEntries(entries)
 }
 
-/** What forbids extras has messages of its own, which depend on the boolean being there. */
+/** Keywords that forbid extras have their own messages, which depend on the boolean. */
 const EXTRAS: ReadonlySet<string> = new Set([
   'items',
   'additionalItems',
@@ -141,7 +140,7 @@ const EXTRAS: ReadonlySet<string> = new Set([
   'unevaluatedProperties',
 ])
 
-/** Whether a pattern can be checked here; one that cannot is left to the tool. */
+/** Whether a pattern can be checked here; otherwise the tool has to. */
 function isChecked(pattern: string, place: Place, rewriting: Rewriting): boolean {
   if (rewriting.mode === 'look') {
     const message = `${quote(pattern)} is not a regular expression.`
@@ -154,8 +153,8 @@ function isChecked(pattern: string, place: Place, rewriting: Rewriting): boolean
 }
 
 /**
- * Takes away what a pattern that matches everything would turn round. "Not this pattern" would refuse every text and
- * "exactly one of" would find two; the tool's own check still stands behind us.
+ * Removes what a pattern that matches everything would invert: "not this pattern" would reject every text, and "exactly one of"
+ * would match two. The tool itself still validates.
  */
 function loosen(plain: SchemaNode, node: SchemaNode, dialect: Dialect): void {
   if (restsOnPattern(node.not, dialect)) delete plain.not
@@ -166,14 +165,14 @@ function loosen(plain: SchemaNode, node: SchemaNode, dialect: Dialect): void {
   delete plain.oneOf
 }
 
-/** Either way may be taken then. What a way names is still known to `unevaluatedProperties`, wherever that stands. */
+/** Allows either branch. What a branch names stays known to `unevaluatedProperties`. */
 function loosenIf(plain: SchemaNode): void {
   const { if: held, then: kept = {}, else: other = {} } = plain
   for (const keyword of ['if', 'then', 'else']) delete plain[keyword]
   if (held !== undefined) also(plain, { anyOf: [{ allOf: [held, kept] }, other] })
 }
 
-/** Whether one of its schemas does, or one that it leads to may. Of what is called `pattern` as a property nothing is said. */
+/** Whether a schema inside uses a pattern, or refers to a schema that may. Properties named "pattern" do not count. */
 function restsOnPattern(schema: unknown, dialect: Dialect): boolean {
   if (Array.isArray(schema)) return schema.some(one => restsOnPattern(one, dialect))
   if (!isObject(schema)) return false
@@ -192,7 +191,7 @@ function addReferences(plain: SchemaNode, place: Place, rewriting: Rewriting): v
   if (dynamic) also(plain, { $ref: dynamic })
 }
 
-/** The plain text of a reference, or `undefined` where there is none or it leads nowhere. */
+/** The plain reference, or `undefined` where there is none or it leads nowhere. */
 function targetOf(keyword: '$ref' | '$dynamicRef', place: Place, rewriting: Rewriting): string | undefined {
   const ref = (place.node as SchemaNode)[keyword]
   if (typeof ref !== 'string') return undefined
@@ -209,7 +208,7 @@ function targetOf(keyword: '$ref' | '$dynamicRef', place: Place, rewriting: Rewr
 }
 
 function nameFor(place: Place, rewriting: Rewriting): string {
-  // Booleans have no identity; each gets a name of its own.
+  // Booleans have no identity, so each gets its own name.
   const known = isObject(place.node) ? rewriting.names.get(place.node) : undefined
   rewriting.whole ||= known === WHOLE
   if (known) return known
@@ -234,28 +233,27 @@ function quote(text: string): string {
 
 type Path = readonly (string | number)[]
 
-/** A schema and where it stands. */
+/** A schema and its location. */
 interface Place {
   readonly node: unknown
-  /** The schema it stands in, and the way from there. */
+  /** The surrounding schema, and the path from there. */
   readonly above: Place | undefined
   readonly way: Path
-  /** What references in it count from: the document, or the nearest schema around it with an `$id` of its own. */
+  /** The base of references in it: the document, or the nearest surrounding schema with its own `$id`. */
   readonly base: Place
 }
 
-/** Finds what references lead to, inside one document. */
+/** Resolves references inside one document. */
 interface References {
   readonly start: Place
-  /** A schema that stands in the one at `above`. */
   inside(above: Place, way: Path, node: unknown): Place
-  /** Where a `$ref` that stands at `from` leads. */
+  /** Resolves a `$ref` located at `from`. */
   follow(ref: string, from: Place): Place | undefined
-  /** Where a `$dynamicRef` that stands at `from` leads. */
+  /** Resolves a `$dynamicRef` located at `from`. */
   followDynamic(ref: string, from: Place): Place | undefined
 }
 
-/** The way to a place from the top of the document. */
+/** The path of a location from the root of the document. */
 function pathTo(place: Place): (string | number)[] {
   return place.above ? [...pathTo(place.above), ...place.way] : [...place.way]
 }
@@ -280,8 +278,8 @@ function createReferences(document: Record<string, unknown>, dialect: Dialect): 
     inside,
     follow,
     followDynamic(ref, from) {
-      // References never leave the document, so a schema with an `$id` is only ever entered through those around it,
-      // and the outermost of them that has the anchor is where 2020-12 §8.2.3.2 leads.
+      // References never leave the document, so a schema with an `$id` is only entered through those around it: the outermost
+      // of them with this anchor is the target (2020-12 §8.2.3.2).
       const dynamic = basesOf(from).map(base => anchorsIn(base).dynamic.get(ref.slice(1)))
       return dynamic[0] ? dynamic.findLast(place => place !== undefined) : follow(ref, from)
     },
@@ -301,7 +299,7 @@ function placeOf({ node, above, way }: Omit<Place, 'base'>, isBase: boolean): Pl
 
 function opensBase(node: unknown, dialect: Dialect): boolean {
   if (!isObject(node) || typeof node.$id !== 'string') return false
-  // In draft-07 an `$id` that is only a fragment names a place, and one beside `$ref` means nothing.
+  // In draft-07 an `$id` that is only a fragment is an anchor, and one beside `$ref` means nothing.
   return dialect === '2020-12' || !(node.$id.startsWith('#') || '$ref' in node)
 }
 
@@ -350,7 +348,81 @@ function decode(fragment: string): string | undefined {
   try {
     return decodeURIComponent(fragment)
   } catch {
-    // A malformed percent sign: nothing can be found under that name, which is what the caller will say.
+    // A malformed percent sign matches no anchor.
     return undefined
   }
+}
+
+/**
+ * How many schemas one value may have to pass at a single place. Definitions that each refer twice to the next double the work
+ * with every line; schemas written by people stay below a few hundred.
+ */
+const MAX_EXPANSION = 10_000
+
+/** The longest chain of references without descending into the value; Ajv needs stack for each. */
+const MAX_CHAIN = 256
+
+/** Why validating against this schema would not end, or not soon; `undefined` when it would. */
+function expansionIssue(schema: SchemaNode): Issue | undefined {
+  const costs = new Map<SchemaNode, number>()
+  const cost = (node: SchemaNode, chain: number): number => {
+    const known = costs.get(node)
+    if (known !== undefined) return known
+    if (chain > MAX_CHAIN) return MAX_EXPANSION + 1
+    // A schema that is met again while it is being counted is a loop.
+    costs.set(node, Number.POSITIVE_INFINITY)
+    const total = appliedInPlace(node, schema).reduce((sum, next) => sum + cost(next, chain + 1), 1)
+    costs.set(node, total)
+    return total
+  }
+  for (const node of nodesOf(schema)) {
+    const total = cost(node, 0)
+    if (total === Number.POSITIVE_INFINITY) return { path: [], message: ENDLESS }
+    if (total > MAX_EXPANSION) return { path: [], message: TOO_MANY }
+  }
+  return undefined
+}
+
+const ENDLESS = 'The schema refers to itself without descending into the value, so validation would never end.'
+const TOO_MANY = `The schema's references multiply to more than ${MAX_EXPANSION} checks of one value; name fewer combinations.`
+
+/** Keywords whose subschemas apply to the same value as the schema itself. */
+const APPLIED_IN_PLACE: ReadonlySet<string> = new Set([
+  '$ref',
+  'allOf',
+  'anyOf',
+  'oneOf',
+  'not',
+  'if',
+  'then',
+  'else',
+  'dependentSchemas',
+  'dependencies',
+])
+
+function appliedInPlace(node: SchemaNode, root: SchemaNode): SchemaNode[] {
+  const found: unknown[] = []
+  for (const [keyword, value] of Object.entries(node)) {
+    if (!APPLIED_IN_PLACE.has(keyword)) continue
+    if (typeof value === 'string') found.push(resolveReference(value, root))
+    else if (Array.isArray(value) || keyword.startsWith('depend')) found.push(...Object.values(value ?? {}))
+    else found.push(value)
+  }
+  return found.filter(isObject)
+}
+
+/** Resolves a reference of a plain schema. */
+export function resolveReference(ref: string, root: SchemaNode): unknown {
+  return (root.$defs as SchemaNode | undefined)?.[ref.slice('#/$defs/'.length)]
+}
+
+/** Every object of the schema. Objects that are no schemas cost nothing. */
+function nodesOf(schema: SchemaNode): SchemaNode[] {
+  const found: SchemaNode[] = []
+  const pending: unknown[] = [schema]
+  for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
+    if (isObject(next)) found.push(next)
+    if (typeof next === 'object' && next !== null) pending.push(...Object.values(next))
+  }
+  return found
 }

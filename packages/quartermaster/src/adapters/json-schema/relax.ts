@@ -2,15 +2,15 @@ import type { Issue, JsonSchema } from '../../contracts/index.ts'
 import { isPattern } from './pattern.ts'
 import { type Dialect, dialectOf, HOLDINGS, type Holding, isObject } from './shape.ts'
 
-/** Deeper or larger schemas are refused as they are; there is nothing to be gained by reading them. */
+/** Limits of what is rewritten; deeper or larger schemas are rejected anyway. */
 const MOST_DEPTH = 64
 const MOST_VALUES = 100_000
 
 type SchemaNode = Record<string, unknown>
 
 /**
- * A schema of someone else's in words that are known here. Of older drafts the keywords that changed are put in today's
- * way; patterns that no engine at hand understands are left out, and so left to the author of the schema.
+ * Rewrites a foreign schema for today's dialects: keywords of older drafts are converted, and patterns that no engine here
+ * understands are removed, so that only their author checks them.
  */
 export function relaxSchema(schema: JsonSchema): JsonSchema {
   const { $schema, ...rest } = schema
@@ -21,16 +21,16 @@ export function relaxSchema(schema: JsonSchema): JsonSchema {
   return dialect === 'draft-07' ? { $schema: DRAFT_07, ...(relaxed as JsonSchema) } : (relaxed as JsonSchema)
 }
 
-/** A schema that can be used, and what of the given one is not checked. */
+/** A usable schema, and the removed parts. */
 interface AcceptedSchema {
   readonly schema: JsonSchema
   readonly unchecked: readonly Issue[]
 }
 
-/** Each round takes away what was found; what is still wrong then is beyond repair. */
+/** Each round removes the issues found; a schema with issues left after that is replaced. */
 const MOST_ROUNDS = 50
 
-/** Relaxes a schema, and takes out every part that is still wrong: the server that wrote it checks that part. */
+/** Relaxes a schema and removes every part that is still invalid: the server that wrote it checks that part. */
 export function acceptSchema(given: JsonSchema, examine: (schema: JsonSchema) => readonly Issue[]): AcceptedSchema {
   const unchecked: Issue[] = []
   let schema = relaxSchema(given)
@@ -55,9 +55,9 @@ const DRAFT_07 = 'http://json-schema.org/draft-07/schema#'
 
 interface Walk {
   readonly dialect: Dialect
-  /** In which limits are made exclusive by a flag beside them, and `id` is what names a schema. */
+  /** Draft 4 and older: exclusive limits are flags, and `id` names a schema. */
   readonly isDraft4: boolean
-  /** What the whole schema calls itself. */
+  /** The root schema's id. */
   readonly base: string | undefined
   left: number
 }
@@ -77,10 +77,10 @@ function relaxNode(node: unknown, depth: number, walk: Walk): unknown {
   return inToday(relaxed, walk)
 }
 
-/** What stands there is a value and no schema. */
+/** Keywords that hold values, not schemas. */
 const DATA: ReadonlySet<string> = new Set(['const', 'enum', 'default', 'examples'])
 
-/** What stands there are schemas by name: a property may be called as a keyword is. */
+/** Keywords that hold schemas by name; a property may be named like a keyword. */
 const NAMED: ReadonlySet<string> = new Set(
   Object.values(HOLDINGS).flatMap(holdings =>
     [...holdings].flatMap(([key, holding]) => (holding === 'map' ? key : [])),
@@ -91,12 +91,12 @@ function relaxEach(schemas: SchemaNode, depth: number, walk: Walk): SchemaNode {
   return Object.fromEntries(Object.entries(schemas).map(([name, schema]) => [name, relaxNode(schema, depth, walk)]))
 }
 
-/** A property may be called "pattern" too, and then holds a schema. */
+/** A property may be named "pattern" too, and then holds a schema. */
 function isStrange(key: string, value: unknown): boolean {
   return key === 'pattern' && typeof value === 'string' && !isPattern(value)
 }
 
-/** Without the pattern it is unknown which properties are extras. */
+/** Without the pattern it is unknown which properties are additional. */
 function leaveOutPatterns(node: SchemaNode): void {
   if (!isObject(node.patternProperties)) return
   const all = Object.entries(node.patternProperties)
@@ -105,7 +105,7 @@ function leaveOutPatterns(node: SchemaNode): void {
   if (known.length < all.length) delete node.additionalProperties
 }
 
-/** `minimum: 0, exclusiveMinimum: true` of draft 4 is `exclusiveMinimum: 0` today. Many write it without saying which draft. */
+/** Converts draft 4's `minimum: 0, exclusiveMinimum: true` to `exclusiveMinimum: 0`. Often written without naming the draft. */
 function makeLimitsExclusive(node: SchemaNode): void {
   for (const [limit, flag] of LIMITS) {
     if (typeof node[flag] !== 'boolean') continue
@@ -121,7 +121,7 @@ const LIMITS = [
   ['maximum', 'exclusiveMaximum'],
 ] as const
 
-/** `required: true` in a property is draft 3, and a name in the list of the object today. */
+/** Converts draft 3's `required: true` of a property to an entry in the object's list. */
 function requireByList(node: SchemaNode, given: SchemaNode): void {
   if (typeof node.required === 'boolean') delete node.required
   if (!isObject(given.properties)) return
@@ -132,7 +132,7 @@ function requireByList(node: SchemaNode, given: SchemaNode): void {
   if (names.length > 0) node.required = [...new Set([...listed, ...names])]
 }
 
-/** Names of schemas, references to them, and lists of items as the dialect has them that is used. */
+/** Converts ids, references to the own id, and item lists to the dialect used. */
 function inToday({ id, ...node }: SchemaNode, { dialect, isDraft4, base }: Walk): SchemaNode {
   const today: SchemaNode =
     isDraft4 && typeof id === 'string' ? { $id: id, ...node } : id === undefined ? node : { id, ...node }
@@ -149,7 +149,7 @@ function inToday({ id, ...node }: SchemaNode, { dialect, isDraft4, base }: Walk)
 
 type Path = Issue['path']
 
-/** The schema without the keyword that the path leads to, so that it accepts more and never less. */
+/** Removes the keyword at the path, so that the schema accepts more and never less. */
 function without(node: unknown, [keyword, ...rest]: Path, dialect: Dialect): unknown {
   if (!isObject(node) || keyword === undefined) return {}
   const key = String(keyword)
@@ -161,10 +161,10 @@ function without(node: unknown, [keyword, ...rest]: Path, dialect: Dialect): unk
   return Object.fromEntries(Object.entries(kept).filter(([other]) => !gone.has(other)))
 }
 
-/** With a part taken out these would refuse what they accepted. */
+/** Removing a part of these could reject what was accepted. */
 const TURNING: ReadonlySet<string> = new Set(['not', 'if', 'oneOf', 'contains'])
 
-/** What means something else when the first is gone. */
+/** Keywords that change their meaning when the first is removed. */
 const TOGETHER: Readonly<Record<string, readonly string[]>> = {
   if: ['then', 'else'],
   contains: ['minContains', 'maxContains'],
@@ -174,14 +174,11 @@ const TOGETHER: Readonly<Record<string, readonly string[]>> = {
   items: ['additionalItems'],
 }
 
-interface Held {
-  readonly rest: Path
-  readonly holding: Holding
-  readonly dialect: Dialect
-}
-
-/** Nothing where the whole keyword has to go. */
-function withoutHeld(value: unknown, { rest, holding, dialect }: Held): unknown {
+/** `undefined` where the whole keyword has to be removed. */
+function withoutHeld(
+  value: unknown,
+  { rest, holding, dialect }: { readonly rest: Path; readonly holding: Holding; readonly dialect: Dialect },
+): unknown {
   const [at, ...more] = rest
   if (Array.isArray(value)) {
     if (holding === 'map' || typeof at !== 'number' || at >= value.length) return undefined

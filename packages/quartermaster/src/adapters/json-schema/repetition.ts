@@ -1,14 +1,14 @@
 import { _, type Ajv, type Code, type KeywordCxt, Name } from 'ajv'
 import { canonicalJson } from '../../core/kernel/index.ts'
-import type { Steps } from './paths.ts'
+import type { Steps } from './steps.ts'
 
-/** Two items that are equal: the second, and the first. */
+/** Two equal items: the second and the first index. */
 interface Repetition {
   readonly i: number
   readonly j: number
 }
 
-/** Finds two equal items in linear time: by hash first; only items with the same hash are serialised. */
+/** Finds two equal items in linear time: by hash; only items with equal hashes are serialised. */
 function findRepetition(items: readonly unknown[], steps: Steps): Repetition | undefined {
   if (items.length < 2) return undefined
   const plain = new Map<unknown, number>()
@@ -23,7 +23,7 @@ function findRepetition(items: readonly unknown[], steps: Steps): Repetition | u
   return undefined
 }
 
-/** JSON with sorted keys, whose characters are counted. */
+/** Serialises with sorted keys, and spends steps for the characters. */
 function textOf(value: unknown, steps: Steps): string {
   const text = canonicalJson(value)
   steps.spend(2 * text.length)
@@ -58,7 +58,7 @@ function findEqual(item: object, { i, items, byHash, byText, steps }: Seen): num
 
 const WRITTEN = -1
 
-/** Equal for values whose JSON is equal, in whatever order their keys are. */
+/** Equal for values with equal JSON, whatever the order of their keys. */
 function hashOf(value: unknown, steps: Steps): number {
   steps.spend(2)
   if (typeof value === 'string') return hashOfText(value)
@@ -68,7 +68,7 @@ function hashOf(value: unknown, steps: Steps): number {
   if (typeof value !== 'object' || value === null) return 0
   if (Array.isArray(value))
     return value.reduce<number>((hash, item) => (Math.imul(hash, 31) + hashOf(item, steps)) | 0, 3)
-  // A Date, for example: its JSON text decides.
+  // A Date, for example: its JSON decides.
   if (typeof (value as { toJSON?: unknown }).toJSON === 'function') return 4
   let hash = 5
   for (const key of Object.keys(value)) {
@@ -78,7 +78,7 @@ function hashOf(value: unknown, steps: Steps): number {
   return hash
 }
 
-/** Hashes the length and the first and last letters; `findEqual` compares whole texts when hashes collide. */
+/** Hashes the length and the first and last letters; on a collision `findEqual` compares whole texts. */
 function hashOfText(text: string): number {
   let hash = text.length
   for (let i = 0; i < text.length; i++) {
@@ -90,7 +90,6 @@ function hashOfText(text: string): number {
 
 const MOST_LETTERS = 32
 
-/** Where a schema stands in the document it was made of, as a JSON pointer. */
 type PlaceOf = (schema: unknown) => string
 
 interface Counting {
@@ -100,7 +99,7 @@ interface Counting {
   readonly merged: number
 }
 
-/** Adds step counting to each keyword whose cost grows with the value or the schema. Other keywords cost about the same each time. */
+/** Adds step counting to each keyword whose cost grows with the value or the schema. */
 export function countKeywords(ajv: Ajv, { steps, placeOf, merged }: Counting): void {
   for (const rule of Object.values(ajv.RULES.all)) {
     if (typeof rule !== 'object' || !('code' in rule.definition)) continue
@@ -120,10 +119,10 @@ export function countKeywords(ajv: Ajv, { steps, placeOf, merged }: Counting): v
 
 type Count = (cxt: KeywordCxt, type: string | undefined) => Code | number
 
-/** With all errors wanted, each item may create one. */
+/** When all errors are collected, each item may create one. */
 const items: Count = ({ data, allErrors }) => _`${allErrors ? 8 : 1} * ${data}.length`
 const entries: Count = ({ schema }) => 2 * Object.keys(schema).length
-/** With all errors wanted, each failing branch creates some. */
+/** When all errors are collected, each failing branch creates some. */
 const forms: Count = ({ schema, allErrors }) => (allErrors ? 16 : 4) * Object.keys(schema).length
 const listed: Count = ({ schema }) =>
   Object.values(schema).reduce<number>((sum, needed) => sum + 2 + (Array.isArray(needed) ? 2 * needed.length : 0), 0)
@@ -133,7 +132,7 @@ const namesByPatterns: Count = ({ data, parentSchema }) =>
   _`Object.keys(${data}).length * ${4 + Object.keys(parentSchema.patternProperties ?? {}).length}`
 
 const COUNTS: Readonly<Record<string, Count | undefined>> = {
-  // Ajv copies the errors it has for each reference that adds some.
+  // Ajv copies the existing errors for each reference that adds some.
   $ref: () => _`4 + ${new Name('errors')}`,
   not: () => 1,
   if: () => 2,
@@ -162,7 +161,7 @@ const COUNTS: Readonly<Record<string, Count | undefined>> = {
   minLength: texts,
   maxLength: texts,
   format: texts,
-  // Counts what it reads: see matched-patterns.ts.
+  // Spends steps itself, see pattern.ts.
   pattern: () => 1,
 }
 
@@ -170,7 +169,7 @@ const MERGES: ReadonlySet<string> = new Set(['$ref', 'allOf', 'anyOf', 'oneOf', 
 
 const BRANCHING: ReadonlySet<string> = new Set(['anyOf', 'oneOf', 'contains'])
 
-/** Creating an error takes far longer than the check. When only the first error is wanted, errors of failing branches are mostly discarded. */
+/** Creating errors takes far longer than checking. For the first error, those of failing branches are mostly discarded. */
 function withoutInnerErrors(cxt: KeywordCxt): void {
   const subschema = cxt.subschema.bind(cxt)
   cxt.subschema = (inner, valid) => subschema({ ...inner, createErrors: false }, valid)

@@ -4,25 +4,25 @@ import type { SchemaCompiler, SchemaSide, Validated } from '../../core/catalogue
 import { canonicalJson, type Digest, MOST_ISSUES } from '../../core/kernel/index.ts'
 import { type Checker, compileMetaSchema, compilePlain } from './ajv.ts'
 import { explain, limitIssues } from './explain.ts'
-import { TooManySteps } from './paths.ts'
 import { plainIssues, plainSchema, type SchemaNode } from './plain-schema.ts'
 import { acceptSchema, relaxSchema } from './relax.ts'
 import { type StructureLimits, walkSchema } from './schema-walk.ts'
 import { type Dialect, dialectOf } from './shape.ts'
+import { TooManySteps } from './steps.ts'
 
 export interface SchemaCompilerOptions {
-  /** The largest schema that is read, in bytes of JSON. Default 128 KiB: larger ones are longer than a model will read. */
+  /** The largest schema, in bytes of JSON. Default 128 KiB: a model would not read a longer one. */
   readonly maxBytes?: number
-  /** How deep a schema may be nested. Default 64. */
+  /** The deepest nesting of a schema. Default 64. */
   readonly maxDepth?: number
-  /** How many issues are told of one value or schema. Default 20: enough to fix it, few enough to read. */
+  /** How many issues are reported per value or schema. Default 20. */
   readonly maxIssues?: number
-  /** How many compiled schemas are kept. Default 2,000; one that was forgotten is compiled again when it is used. */
+  /** How many compiled schemas are cached. Default 2,000. */
   readonly maxCompiled?: number
   readonly digest?: Digest
 }
 
-/** Makes the schema compiler over Ajv: 2020-12 and draft-07, no remote references, patterns in linear time. */
+/** The schema compiler over Ajv: 2020-12 and draft-07, no remote references, patterns in linear time. */
 export function createSchemaCompiler(options: SchemaCompilerOptions = {}): SchemaCompiler {
   const { maxBytes = 128 * 1024, maxDepth = 64, maxIssues = MOST_ISSUES, maxCompiled = 2000, digest = sha256 } = options
   const examine = createSchemaExaminer({ limits: { maxBytes, maxDepth }, maxIssues, compileMetaSchema })
@@ -32,7 +32,7 @@ export function createSchemaCompiler(options: SchemaCompilerOptions = {}): Schem
   function compiled(key: string, schema: JsonSchema): Compiled {
     const known = byDigest.get(key)
     if (known) return known
-    // They ask for their checkers each time, so that a kept validator does not keep the compiled code alive.
+    // Looks the checker up each time, so that a validator does not keep evicted compiled code alive.
     const validators: Compiled['validators'] = {
       input: value => validate(compiled(key, schema).checker, { value, maxIssues }),
       output: value => validateOutput(compiled(key, schema).checker, { value, maxIssues }),
@@ -48,7 +48,7 @@ export function createSchemaCompiler(options: SchemaCompilerOptions = {}): Schem
     compile(schema, side = 'input') {
       const known = bySchema.get(schema)?.[side]
       if (known) return known
-      // Before the digest: what JSON cannot say has none.
+      // Before the digest: an invalid schema may have no JSON.
       refuse(examine(schema))
       const { validators } = compiled(digest(canonicalJson(schema)), schema)
       bySchema.set(schema, validators)
@@ -81,19 +81,19 @@ function refuse(issues: readonly Issue[]): void {
   throw new AppError('DEFINITION_INVALID', `The schema cannot be used. ${told}`, { details: { issues } })
 }
 
-interface Checking {
+interface CheckOptions {
   readonly value: unknown
   readonly maxIssues: number
   readonly skipsLongTexts?: boolean
 }
 
-/** A result with texts too long for the patterns, such as a picture, passes unchecked where it would not fit otherwise. */
-function validateOutput(checker: Checker, checking: Checking): Validated {
+/** A result with texts too long for the patterns, such as a picture, counts as valid where it would otherwise fail. */
+function validateOutput(checker: Checker, checking: CheckOptions): Validated {
   const checked = validate(checker, { ...checking, skipsLongTexts: true })
   return checked.ok || !checker.hasSkipped() ? checked : { ok: true, value: checking.value }
 }
 
-function validate({ find, lookup }: Checker, { value, maxIssues, skipsLongTexts }: Checking): Validated {
+function validate({ find, lookup }: Checker, { value, maxIssues, skipsLongTexts }: CheckOptions): Validated {
   try {
     const errors = find(value, skipsLongTexts)
     return errors.length === 0
@@ -104,12 +104,12 @@ function validate({ find, lookup }: Checker, { value, maxIssues, skipsLongTexts 
   }
 }
 
-/** Why a value could not be checked, which counts as a no. */
+/** Why a value could not be validated, which counts as invalid. */
 function uncheckable(error: unknown): string {
   if (error instanceof TooManySteps) return error.message
-  // A schema that refers to itself follows the value down, and a value nested without end uses up the stack.
+  // A self-referring schema follows the value down, and deep nesting overflows the stack.
   if (error instanceof RangeError) return 'The value is nested too deeply to be checked.'
-  // Ajv compares objects (const) with the methods it finds on them, also where those are data.
+  // Ajv compares objects (const) by the methods it finds on them, even where those are data.
   if (error instanceof TypeError) return 'The value cannot be checked; leave out properties such as "toString".'
   throw error
 }
@@ -118,13 +118,13 @@ function sha256(text: string): string {
   return createHash('sha256').update(text).digest('hex')
 }
 
-/** Everything that is wrong with a schema. */
+/** Reports everything that is wrong with a schema. */
 type ExamineSchema = (schema: JsonSchema) => Issue[]
 
 interface SchemaExaminerOptions {
   readonly limits: StructureLimits
   readonly maxIssues: number
-  /** Makes the checker of a dialect's schemas, on the first schema that the walk cannot judge alone. */
+  /** Compiles the meta-schema, for the first schema that the walk cannot judge alone. */
   readonly compileMetaSchema: (dialect: Dialect) => Checker
 }
 
@@ -150,24 +150,17 @@ function unknownDialect($schema: unknown): Issue {
   return { path: ['$schema'], message }
 }
 
-/** A map that forgets what was not asked for in a while. */
-interface Recent<V> {
-  get(key: string): V | undefined
-  set(key: string, value: V): void
-}
-
-/** Keeps `limit` values. Reading only leaves a mark, so that it costs no more than reading a map. */
-function createRecent<V>(limit: number): Recent<V> {
+/** A cache of `limit` values with second-chance eviction; reading only sets a mark. */
+function createRecent<V>(limit: number) {
   const entries = new Map<string, { readonly value: V; used: boolean }>()
   return {
-    get(key) {
+    get(key: string): V | undefined {
       const entry = entries.get(key)
       if (entry) entry.used = true
       return entry?.value
     },
-    set(key, value) {
-      // Whatever was used since it was last looked at gets another round. Before the new one is added: it cannot have
-      // been used yet, and would be the first to go.
+    set(key: string, value: V): void {
+      // Before inserting: a new entry cannot have been used yet, and would be evicted first.
       for (const [oldest, entry] of entries) {
         if (entries.size < limit) break
         entries.delete(oldest)

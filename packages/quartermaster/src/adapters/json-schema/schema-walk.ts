@@ -1,5 +1,5 @@
 import type { Issue } from '../../contracts/index.ts'
-import { messageOf } from './message.ts'
+import { messageOf } from './explain.ts'
 import {
   anything,
   count,
@@ -21,34 +21,31 @@ import {
 } from './shape.ts'
 
 export interface StructureLimits {
-  /** Of the schema as JSON text. */
   readonly maxBytes: number
-  /** Objects and arrays inside each other. */
+  /** Nesting of objects and arrays. */
   readonly maxDepth: number
 }
 
 interface WalkOptions {
   readonly limits: StructureLimits
-  /** Whether keywords are looked at, as those of 2020-12; otherwise only what is true of every JSON document is. */
+  /** Whether keywords are validated, as those of 2020-12; otherwise only what holds for every JSON document. */
   readonly judging: boolean
 }
 
-/** What one walk over a schema found. */
 interface Findings {
-  /** Why this is not a JSON document of bearable size. Nothing else may look at the schema then. */
+  /** Why this is no JSON document of acceptable size. Then nothing else may read the schema. */
   readonly unbearable: Issue | undefined
-  /** Keywords that are not what they must be. */
+  /** Invalid keywords. */
   readonly faults: readonly Issue[]
-  /** Whether keywords were met that only Ajv can judge; then the faults are not all. */
+  /** Whether keywords were met that only Ajv can judge; the faults are then incomplete. */
   readonly unjudged: boolean
-  /** Whether there is any reference or pattern to look at. Most small schemas have none. */
+  /** Whether there is any reference or pattern. Most small schemas have none. */
   readonly noteworthy: boolean
 }
 
 /**
- * Looks at every value of a schema once. It comes before everything else: whatever looks at a schema afterwards
- * recurses through it and makes text of it. Asking Ajv for the faults costs several times as much for each schema, and
- * before the first one a tenth of a second in which nothing else happens.
+ * Visits every value of a schema once, before anything else recurses through it or serialises it. Asking Ajv for the faults would
+ * cost several times as much per schema, and a tenth of a second for the first.
  */
 export function walkSchema(schema: unknown, { limits, judging }: WalkOptions): Findings {
   const walk: Walk = { limits, bytes: 0, ancestors: [], path: [], faults: [], unjudged: !judging, noteworthy: false }
@@ -61,7 +58,7 @@ export function walkSchema(schema: unknown, { limits, judging }: WalkOptions): F
 
 interface Walk {
   readonly limits: StructureLimits
-  /** Never more than the text will have; an object that stands in many places ends the walk early by it. */
+  /** Never more than the JSON will have; an object that is shared by many places ends the walk early. */
   bytes: number
   readonly ancestors: unknown[]
   readonly path: (string | number)[]
@@ -70,10 +67,10 @@ interface Walk {
   noteworthy: boolean
 }
 
-/** Looks at the value and all that is in it, and ends at the first thing that makes it unbearable. */
+/** Visits a value and its contents, up to the first issue that makes it unacceptable. */
 function visit(value: unknown, shape: Shape, walk: Walk): Issue | undefined {
   walk.bytes += typeof value === 'string' ? value.length + 2 : 1
-  // Items are counted one by one below; their number alone may be too large to walk.
+  // The length is counted in advance: an array may be too long to visit.
   const ahead = Array.isArray(value) ? value.length : 0
   if (walk.bytes + ahead > walk.limits.maxBytes) return tooLarge(walk.limits)
   const fits = judge(value, shape, walk)
@@ -104,7 +101,7 @@ function visitInside(value: object, shape: Shape, walk: Walk): Issue | undefined
 }
 
 function visitItems(value: readonly unknown[], shape: Shape, walk: Walk): Issue | undefined {
-  // By number rather than by key: JSON knows no gaps, and a gap must not pass where an item is asked for.
+  // By index: JSON has no gaps, and a gap must not pass where an item is required.
   for (let index = 0; index < value.length; index++) {
     walk.path.push(index)
     const issue = visit(value[index], shape.inside(index, value[index]), walk)
@@ -130,7 +127,7 @@ function visitEntries(value: Record<string, unknown>, shape: Shape, walk: Walk):
 
 const NOTEWORTHY: ReadonlySet<string> = new Set(['$ref', '$dynamicRef', 'pattern', 'patternProperties'])
 
-/** Puts the faults of one schema in the order of the keywords, so that they read the same however it is written. */
+/** Sorts the faults of a schema by keyword, so that they do not depend on how it is written. */
 function sortFaults(start: number, { faults, path }: Walk): void {
   const rank = (issue: Issue) => rankOf(issue.path[path.length])
   const sorted = faults.slice(start).sort((a, b) => rank(a) - rank(b))
@@ -142,7 +139,7 @@ function isJsonLeaf(value: unknown): boolean {
   return value === null || value === undefined || typeof value === 'string' || typeof value === 'boolean'
 }
 
-/** How much longer than counted a text can be: a number of one byte counted has 24 at most, a character six. */
+/** A text can be this many times longer than counted: a number counted as one byte has up to 24, a character six. */
 const MAX_GROWTH = 24
 
 function tooLong(schema: unknown, { bytes, limits }: Walk): Issue | undefined {
@@ -155,7 +152,7 @@ function tooLarge({ maxBytes }: StructureLimits): Issue {
 }
 
 function tooDeep(value: object, { ancestors, limits, path }: Walk): Issue {
-  // An object inside itself always ends up here, so the question need not be asked at every step of the way.
+  // A cyclic object always ends up here, so cycles need not be checked at every step.
   const first = ancestors.indexOf(value)
   if (first < 0) return { path: [...path], message: `The schema is nested deeper than ${limits.maxDepth} levels.` }
   const second = ancestors.indexOf(value, first + 1)
@@ -170,24 +167,24 @@ function nameOf(value: unknown): string {
   return typeof value === 'undefined' ? 'nothing' : `a ${typeof value}`
 }
 
-/** A schema of 2020-12. A keyword that is `undefined` is not there; an unknown one is a remark (core §4.3.1). */
+/** A schema of 2020-12. An `undefined` keyword counts as absent, an unknown one as an annotation (core §4.3.1). */
 const schemaShape: Shape = {
   check: typed(['object', 'boolean'], value => isObject(value) || typeof value === 'boolean'),
   inside: (key, child) => (child === undefined ? anything : (KEYWORDS.get(key) ?? anything)),
 }
 
-/** Keywords too rare to be described here; a schema that has one is left to Ajv and the meta-schema. */
+/** Rare keywords; a schema with one of them is left to Ajv and the meta-schema. */
 const leftToAjv: Shape = { check: () => undefined, inside: () => anything }
 
-/** Where a keyword stands in the table, in whose order faults are told. */
+/** The position of a keyword in the table, which orders the faults. */
 function rankOf(keyword: string | number | undefined): number {
   return RANKS.get(keyword) ?? RANKS.size
 }
 
-/** Core §8.2.2: letters, digits and a few signs, so that it can stand in a reference as it is. */
+/** Core §8.2.2: usable in a reference as it is. */
 const anchor = matching(/^[A-Za-z_][-A-Za-z0-9._]*$/u)
 
-/** Core §8.2.1: a fragment would name a place inside the schema rather than the schema. */
+/** Core §8.2.1: a fragment would name a place inside the schema. */
 const id = matching(/^[^#]*#?$/u)
 
 const HELD = {
@@ -196,7 +193,7 @@ const HELD = {
   map: mapOf(schemaShape),
 } as const satisfies Record<Holding, Shape>
 
-/** What the 2020-12 meta-schema says of every keyword, vocabulary by vocabulary. */
+/** The 2020-12 meta-schema's rules, by vocabulary. */
 const KEYWORDS: ReadonlyMap<string | number, Shape> = new Map<string | number, Shape>([
   ['$id', id],
   ['$schema', text],

@@ -1,13 +1,13 @@
-import type { Failing } from './message.ts'
+import type { Failing } from './explain.ts'
 
-/** What is wrong with a value, as the meta-schema would put it: the rule it breaks, and what that rule says. */
+/** What is wrong with a value, as an error of the meta-schema. */
 type Fault = Pick<Failing, 'keyword' | 'params'>
 
-/** What a value in a schema must look like. */
+/** The rules for a value in a schema. */
 export interface Shape {
-  /** What is wrong with the value itself; nothing when it fits. */
+  /** Checks the value itself; `undefined` when it is valid. */
   check(value: unknown): Fault | undefined
-  /** What is asked of what stands under this key of a value that fits. */
+  /** The rules for a child of a valid value. */
   inside(key: string | number, child: unknown): Shape
 }
 
@@ -15,7 +15,6 @@ export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** Anything at all. */
 export const anything: Shape = { check: () => undefined, inside: () => anything }
 
 const isArray = typed(['array'], value => Array.isArray(value))
@@ -29,7 +28,6 @@ export const text = leaf(isText)
 export const number = leaf(isNumber)
 export const list = leaf(isArray)
 
-/** How many of something there may be. */
 export const count = leaf(
   both(isInteger, value => ((value as number) < 0 ? { keyword: 'minimum', params: { limit: 0 } } : undefined)),
 )
@@ -38,16 +36,15 @@ export const positive = leaf(
   both(isNumber, value => ((value as number) > 0 ? undefined : { keyword: 'exclusiveMinimum', params: { limit: 0 } })),
 )
 
-/** Names, none of them twice. */
+/** Unique names. */
 export const names: Shape = { check: both(isArray, repetition), inside: () => text }
 
-/** A text that a pattern describes. */
 export function matching(pattern: RegExp): Shape {
   const fault: Fault = { keyword: 'pattern', params: { pattern: pattern.source } }
   return leaf(both(isText, value => (pattern.test(value as string) ? undefined : fault)))
 }
 
-/** One of these words, or several of them in a list. */
+/** One of these words, or a list of them. */
 export function wordOrWords(words: readonly string[]): Shape {
   const known: ReadonlySet<unknown> = new Set(words)
   const fault: Fault = { keyword: 'enum', params: { allowedValues: words } }
@@ -56,17 +53,15 @@ export function wordOrWords(words: readonly string[]): Shape {
   return { check: value => (Array.isArray(value) ? several(value) : word.check(value)), inside: () => word }
 }
 
-/** A list with at least one item, all of one shape. */
 export function listOf(item: Shape): Shape {
   return { check: both(isArray, emptiness), inside: () => item }
 }
 
-/** An object with arbitrary keys and values of one shape. */
+/** An object with arbitrary keys. */
 export function mapOf(item: Shape): Shape {
   return { check: isMap, inside: () => item }
 }
 
-/** A check for values of these types, which `is` knows. */
 export function typed(types: readonly string[], is: (value: unknown) => boolean): Shape['check'] {
   const fault: Fault = { keyword: 'type', params: { type: types } }
   return value => (is(value) ? undefined : fault)
@@ -76,7 +71,7 @@ function leaf(check: Shape['check']): Shape {
   return { check, inside: () => anything }
 }
 
-/** Only what passes the first check meets the second, which may therefore rely on it. */
+/** The second check may rely on the first. */
 function both(first: Shape['check'], second: Shape['check']): Shape['check'] {
   return value => first(value) ?? second(value)
 }
@@ -92,10 +87,10 @@ function repetition(value: unknown): Fault | undefined {
   return i < 0 ? undefined : { keyword: 'uniqueItems', params: { i, j: items.indexOf(items[i]) } }
 }
 
-/** The two dialects in use: what MCP and zod speak, and what older generators still write. */
+/** The two dialects in use: that of MCP and zod, and that of older generators. */
 export type Dialect = '2020-12' | 'draft-07'
 
-/** The dialect a schema says it is written in, 2020-12 when it does not say; `undefined` for one we do not know. */
+/** The dialect a schema declares, by default 2020-12; `undefined` for an unknown one. */
 export function dialectOf(schema: { readonly $schema?: unknown } | null): Dialect | undefined {
   const $schema = schema?.$schema
   if ($schema === undefined) return '2020-12'
@@ -108,7 +103,7 @@ const URIS: ReadonlyMap<string, Dialect> = new Map([
   ['json-schema.org/draft-07/schema', 'draft-07'],
 ])
 
-/** How a keyword holds schemas: one, several in order, several by name. */
+/** How a keyword holds schemas: one, a list, or by name. */
 export type Holding = 'one' | 'list' | 'map'
 
 const SHARED: readonly (readonly [string, Holding])[] = [
@@ -129,7 +124,7 @@ const SHARED: readonly (readonly [string, Holding])[] = [
   ['definitions', 'map'],
 ]
 
-/** The keywords of each dialect that hold schemas. */
+/** The keywords that hold schemas. */
 export const HOLDINGS: Readonly<Record<Dialect, ReadonlyMap<string, Holding>>> = {
   '2020-12': new Map([
     ...SHARED,
@@ -141,7 +136,7 @@ export const HOLDINGS: Readonly<Record<Dialect, ReadonlyMap<string, Holding>>> =
   'draft-07': new Map([...SHARED, ['additionalItems', 'one'], ['dependencies', 'map']]),
 }
 
-/** The keywords that look at the value itself; all others that hold no schemas are remarks. */
+/** The keywords that constrain the value itself; all others without schemas are annotations. */
 export const ASSERTIONS: ReadonlySet<string> = new Set([
   'type',
   'enum',
@@ -166,7 +161,7 @@ export const ASSERTIONS: ReadonlySet<string> = new Set([
   'dependentRequired',
 ])
 
-/** The schemas that stand directly in this one, each with the way to it. */
+/** The direct subschemas, each with its path. */
 export function* subschemas(
   node: Record<string, unknown>,
   dialect: Dialect,
