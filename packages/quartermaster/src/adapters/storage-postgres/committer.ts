@@ -1,47 +1,47 @@
+import type { Log } from '../../core/kernel/index.ts'
 import type { ChangedRows } from '../../core/store/index.ts'
-import type { GuardedStatement, StatementsOutcome } from '../storage-sql/index.ts'
-import { type Fault, toFault } from './errors.ts'
-import { failedRows, rowsOf, type ToStep } from './guards.ts'
+import {
+  type GuardedStatement,
+  type Migration,
+  migrate,
+  type SqlExecutor,
+  type StatementsOutcome,
+} from '../storage-sql/index.ts'
+import type { Connected } from './connector.ts'
+import type { DatabaseAddress } from './database-address.ts'
+import { type Fault, nameAnother, toFault, undone, unknownOutcome } from './errors.ts'
 import type { FlightEnd, Link, Step, StepEnd } from './link.ts'
 
-/** The end of one caller's commit. */
-type CommitEnd =
-  | { readonly outcome: StatementsOutcome }
-  | { readonly fault: Fault /** Whether it may have been done all the same. */; readonly isUnknown: boolean }
+type CommitEnd = { readonly outcome: StatementsOutcome } | { readonly fault: Fault; readonly isUnknown: boolean }
 
-/** What one caller wants, and what others are told about it. */
+/** A caller's statements, and the notification for other processes. */
 export interface CommitWork {
   readonly statements: readonly GuardedStatement[]
   readonly news: readonly ChangedRows[]
 }
 
-/** Commits what callers who came together want, each as if alone and after the one before. */
+/** Commits the work of several callers, each as if alone and after the one before. */
 export type CommitGroup = (link: Link, group: readonly CommitWork[]) => Promise<readonly CommitEnd[]>
-
-/** A lock that all who write to the same schema take in turn. */
-interface CommitLock {
-  readonly space: number
-  readonly key: number
-}
 
 interface Caller {
   readonly index: number
   readonly steps: readonly Step[]
-  /** How many of the steps come before its own statements. */
+  /** The number of steps before its own statements. */
   readonly prefix: number
 }
 
 interface CommitterOptions {
-  readonly lock: CommitLock
+  /** The advisory lock that all writers of the schema take. */
+  readonly lock: { readonly space: number; readonly key: number }
   readonly toStep: ToStep
-  /** The text that tells all others of it, if there is anything to tell. */
+  /** Encodes the notification of other processes, if there is any. */
   toNews?(news: readonly ChangedRows[]): { readonly channel: string; readonly text: string } | undefined
 }
 
 /**
- * One transaction for the group, in one round trip when every guard holds. A caller whose guard or statement fails is undone to
- * its savepoint, and the next round trip goes on behind it. Others are told once for all of the group, also of what was undone:
- * they look, and find that nothing has changed.
+ * Commits a group in one transaction, and in one round trip if every guard holds. A caller whose guard or statement fails is rolled
+ * back to its savepoint, and the next round trip continues with the callers behind it. Other processes are notified once per
+ * group, also of rolled back rows: they read again and find nothing changed.
  */
 export function createCommitter({ lock, toStep, toNews }: CommitterOptions): CommitGroup {
   const opening: readonly Step[] = [
@@ -51,7 +51,7 @@ export function createCommitter({ lock, toStep, toNews }: CommitterOptions): Com
 
   return async (link, group) => {
     const ends: CommitEnd[] = []
-    // A commit that is alone needs no savepoint: no other writes are kept.
+    // A single commit needs no savepoint.
     const prefix = group.length > 1 ? [SAVEPOINT] : []
     const closing = [...notifying(toNews?.(group.flatMap(({ news }) => news))), COMMIT]
     let left: readonly Caller[] = group.map(({ statements }, index) => ({
@@ -71,7 +71,7 @@ export function createCommitter({ lock, toStep, toNews }: CommitterOptions): Com
         before = [ROLLBACK_TO]
       }
     } catch (error) {
-      // The commit is the last statement of the flight, and it is unknown how far this one came.
+      // COMMIT is the last statement of the flight; how far the flight came is unknown.
       return failAll(group, toFault(error), true)
     }
   }
@@ -80,7 +80,7 @@ export function createCommitter({ lock, toStep, toNews }: CommitterOptions): Com
 const BEGIN = step('begin isolation level read committed', 'begin')
 const COMMIT = step('commit', 'commit')
 const ROLLBACK = step('rollback', 'rollback')
-// Later ones of the same name hide the earlier, so that going back always leads to the caller at hand.
+// A later savepoint of the same name hides earlier ones, so a rollback always leads to the current caller.
 const SAVEPOINT = step('savepoint caller', 'savepoint')
 const ROLLBACK_TO = step('rollback to savepoint caller', 'back')
 
@@ -94,15 +94,13 @@ function notifying(news: { readonly channel: string; readonly text: string } | u
 }
 
 interface Flown {
-  /** Steps before the callers'. */
   readonly before: number
   readonly left: readonly Caller[]
   readonly ends: CommitEnd[]
-  /** Steps behind the callers', the last of which commits. */
   readonly closing: number
 }
 
-/** Notes how each caller ended, up to the one that failed. */
+/** Records how each caller ended, up to the first failed caller. */
 function take({ ends, error }: FlightEnd, flown: Flown): Caller | 'none' | 'all' {
   let at = flown.before
   for (const caller of flown.left) {
@@ -116,7 +114,7 @@ function take({ ends, error }: FlightEnd, flown: Flown): Caller | 'none' | 'all'
     flown.ends[caller.index] = { outcome: { done: true, rows: own.map(rowsOf) } }
     at += size
   }
-  // A transaction that could not be committed says that it was rolled back.
+  // PostgreSQL answers COMMIT with ROLLBACK when it could not commit.
   return error === undefined && ends[at + flown.closing - 1]?.tag === 'COMMIT' ? 'none' : 'all'
 }
 
@@ -130,7 +128,7 @@ function isRefused(end: CommitEnd): boolean {
 }
 
 async function abandon(link: Link, ends: readonly CommitEnd[]): Promise<readonly CommitEnd[]> {
-  // If the connection is lost over it, the server does the same by itself.
+  // If the connection is lost, the server rolls back itself.
   await link.run([ROLLBACK]).catch(() => undefined)
   return ends
 }
@@ -142,4 +140,80 @@ async function undoAll(link: Link, group: readonly unknown[], fault: Fault): Pro
 
 function failAll(group: readonly unknown[], fault: Fault, isUnknown: boolean): readonly CommitEnd[] {
   return group.map(() => ({ fault, isUnknown }))
+}
+
+/** Converts guarded statements to steps that fail on the server when their guard does. */
+export type ToStep = (statement: GuardedStatement) => Step
+
+/** Shapes come from code; those beyond the limit are not prepared. */
+const MOST_NAMES = 500
+
+/**
+ * The server itself has to detect a failed guard: a round trip for checking it would block every writer. So a statement counts its
+ * rows, and a wrong count is cast to a number in a way that fails.
+ */
+export function createGuardedSteps(): ToStep {
+  const known = new Map<string, Omit<Step, 'parameters'>>()
+  return statement => {
+    const { sql, parameters, least, most, finds } = statement
+    // Migrations run once, so they are not prepared.
+    if (parameters.length === 0 && !finds) return { sql: guarded(statement), parameters }
+    const key = `${least} ${most} ${sql}`
+    const found = known.get(key)
+    if (found) return { ...found, parameters }
+    const step = { sql: guarded(statement), ...(known.size < MOST_NAMES ? { name: `w${known.size}` } : {}) }
+    if (known.size < MOST_NAMES) known.set(key, step)
+    return { ...step, parameters }
+  }
+}
+
+const MARK = 'guard failed, rows: '
+
+function guarded({ sql, finds, least, most }: GuardedStatement): string {
+  if (least === 0 && most === Number.POSITIVE_INFINITY) return sql
+  const fits = least === most ? `count(*) = ${least}` : `count(*) between ${least} and ${most}`
+  const verdict = `select case when ${fits} then count(*) else cast('${MARK}' || count(*) as bigint) end`
+  return finds ? `${verdict} from (${sql}) as "found"` : `with "done" as (${sql} returning 1) ${verdict} from "done"`
+}
+
+/** The rows of a failed guard; `undefined` when something else failed. */
+export function failedRows({ code, message }: Fault): number | undefined {
+  const rows = code === INVALID_NUMBER ? message.split(MARK)[1] : undefined
+  return rows === undefined ? undefined : Number.parseInt(rows, 10)
+}
+
+/** `invalid_text_representation` */
+const INVALID_NUMBER = '22P02'
+
+/** The rows that a step affected or found. */
+export function rowsOf({ tag, value }: StepEnd): number {
+  return Number(value ?? /\d+$/.exec(tag)?.[0] ?? 0)
+}
+
+/** Our advisory lock spaces: for commits, and for migrations. */
+export const LOCKS = { commits: 74_201, shapes: 74_202 } as const
+
+interface MigrateAloneOptions {
+  readonly commitGroup: CommitGroup
+  readonly migrations: readonly Migration[]
+  readonly log: Log
+  readonly address: DatabaseAddress
+}
+
+/** Migrates the schema under a session lock, so that no other process does. The lock ends with the session. */
+export async function migrateAlone({ link, facts }: Connected, options: MigrateAloneOptions): Promise<void> {
+  const { commitGroup, address, ...more } = options
+  const executor: SqlExecutor = {
+    async commit(statements) {
+      const [end] = await commitGroup(link, [{ statements, news: [] }])
+      if (end && 'outcome' in end) return end.outcome
+      const fault = end?.fault ?? { message: 'it did not answer' }
+      throw end?.isUnknown ? unknownOutcome(fault) : undone(fault)
+    },
+    read: statement => link.read(statement),
+  }
+  const parameters = [LOCKS.shapes, facts.schemaKey]
+  await link.read({ sql: 'select pg_advisory_lock($1, $2)', parameters })
+  await migrate({ executor, ...more, place: address.text, elsewhere: nameAnother(address.named) })
+  await link.read({ sql: 'select pg_advisory_unlock($1, $2)', parameters })
 }

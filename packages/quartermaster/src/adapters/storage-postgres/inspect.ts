@@ -1,22 +1,21 @@
 import type { Log } from '../../core/kernel/index.ts'
 import { migrationsFor } from '../storage-sql/index.ts'
-import { createConnector } from './connector.ts'
+import { createConnector, greet } from './connector.ts'
 import { type DatabaseNaming, parseDatabaseUrl } from './database-address.ts'
 import type { Link } from './link.ts'
-import { greet } from './server-check.ts'
 
-/** What a look at a database found. */
+/** The condition of a database. */
 export interface DatabaseCondition {
-  /** Where it is, without the password. */
+  /** The address without the password. */
   readonly place: string
-  /** Of the server: `15.4`. */
+  /** The server version: `15.4`. */
   readonly version: string
   readonly isSynced: boolean
-  /** The shape of the data; 0 where there is none yet. */
+  /** The schema version; 0 for an empty database. */
   readonly shape: number
-  /** The newest shape that this version knows. */
+  /** The schema version of this program. */
   readonly newest: number
-  /** Rows in the tables that were asked about. */
+  /** Rows in the requested tables. */
   readonly rows: number
   /** Processes that use it now. */
   readonly nodes: number
@@ -31,11 +30,11 @@ interface InspectOptions {
   readonly url: string
   readonly named?: DatabaseNaming | undefined
   readonly log: Log
-  /** Tables whose rows are counted, as far as they are there. */
+  /** Tables whose rows are counted, if they exist. */
   readonly tables?: readonly string[]
 }
 
-/** Looks at the database once, without changing it. Throws what keeps it from being the store. */
+/** Inspects a database without changing it. Throws why it cannot be the store. */
 export async function inspectPostgres({ url, named, log, tables = [] }: InspectOptions): Promise<DatabaseCondition> {
   const address = parseDatabaseUrl(url, named)
   const connect = createConnector({ address, log })

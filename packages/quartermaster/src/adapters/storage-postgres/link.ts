@@ -3,33 +3,33 @@ import type { SqlRow, SqlValue, Statement } from '../storage-sql/index.ts'
 import { connectionConfig, type DatabaseAddress } from './database-address.ts'
 import { isStatementFault } from './errors.ts'
 
-/** One connection, for one thing at a time. */
+/** One connection, used for one thing at a time. */
 export interface Link {
-  /** Runs the steps in one round trip. Throws when the connection was lost over it. */
+  /** Runs the steps in one round trip. Throws when the connection is lost. */
   run(steps: readonly Step[]): Promise<FlightEnd>
   read(statement: Statement & { readonly name?: string }): Promise<readonly SqlRow[]>
-  /** How long the server works on one statement at most from now on. */
+  /** Limits the time of each statement on the server. */
   limit(statementMs: number): Promise<void>
-  /** Has the server tell what is told on this channel. */
-  listen(channel: string, onTold: (text: string) => void): Promise<void>
+  /** Subscribes to a notification channel. */
+  listen(channel: string, onNotified: (text: string) => void): Promise<void>
   isLost(): boolean
-  /** Calls back once when the connection is lost, or let go of. */
+  /** Calls back once when the connection is lost or closed. */
   onLost(listener: () => void): void
-  /** Cuts it, whatever runs on it. */
+  /** Closes the socket, whatever runs on it. */
   destroy(): void
-  /** Whether the process stays alive for it. */
+  /** Whether the connection keeps the process alive. */
   hold(isBusy: boolean): void
-  /** Lets go of it, in good order when nothing runs on it. */
+  /** Closes the connection in good order. */
   close(): Promise<void>
 }
 
 const CONNECT_MS = 10_000
-/** A network that swallows everything gives no error; past the server's own limit we have to notice. */
+/** A dead network gives no error, so silence past the server's own limit ends the connection. */
 const SILENCE_MS = 10_000
 
 const GOODBYE_MS = 1_000
 
-/** Connects. Until it is limited a statement may take as long as it takes. */
+/** Connects. Until `limit` is called, a statement may take any time. */
 export async function openLink(address: DatabaseAddress): Promise<Link> {
   // Loaded here, because users of SQLite do not need it.
   const { Client: PgClient } = await import('pg')
@@ -40,7 +40,7 @@ export async function openLink(address: DatabaseAddress): Promise<Link> {
   })
   let isLost = false
   client.on('error', () => {
-    // It fails the pending query; the next one gets another connection.
+    // The pending query fails; the next one gets another connection.
     isLost = true
   })
   client.on('end', () => {
@@ -55,7 +55,7 @@ export async function openLink(address: DatabaseAddress): Promise<Link> {
   return linkOver(client as HeldClient, () => isLost)
 }
 
-/** The driver's types leave out that a client can let the process end. */
+/** The driver's types omit `ref` and `unref`. */
 interface HeldClient extends Client {
   ref(): void
   unref(): void
@@ -67,7 +67,7 @@ function linkOver(client: HeldClient, isLost: () => boolean): Link {
   const destroy = () => client.connection.stream.destroy()
   let silenceMs: number | undefined
 
-  /** The limit is for each statement, so many of them may take longer: it is counted from the last sign of life. */
+  /** The server's limit is per statement, and a flight has many, so silence is measured from the last data. */
   async function watched<T>(work: Promise<T>): Promise<T> {
     if (silenceMs === undefined) return work
     const timer = setTimeout(destroy, silenceMs).unref()
@@ -95,13 +95,13 @@ function linkOver(client: HeldClient, isLost: () => boolean): Link {
       return (await watched(client.query(query))).rows as SqlRow[]
     },
     async limit(statementMs) {
-      // One round trip. Bytes come in hex also where the server's own setting says otherwise.
+      // One round trip. `bytea_output` may be configured otherwise on the server.
       await client.query(`set statement_timeout = ${statementMs}; set bytea_output = 'hex'`)
       silenceMs = statementMs + SILENCE_MS
     },
-    async listen(channel, onTold) {
+    async listen(channel, onNotified) {
       client.on('notification', ({ channel: on, payload = '' }) => {
-        if (on === channel) onTold(payload)
+        if (on === channel) onNotified(payload)
       })
       await client.query(`listen "${channel}"`)
     },
@@ -118,7 +118,7 @@ function linkOver(client: HeldClient, isLost: () => boolean): Link {
     destroy,
     hold: isBusy => (isBusy ? client.ref() : client.unref()),
     async close() {
-      // A network that swallows everything swallows a good-bye, too.
+      // A dead network does not answer the goodbye either.
       const timer = setTimeout(destroy, GOODBYE_MS)
       await client.end()
       clearTimeout(timer)
@@ -130,27 +130,26 @@ function linkOver(client: HeldClient, isLost: () => boolean): Link {
 const NUMERIC = new Set([20, 21, 23, 700, 701])
 const BYTEA = 17
 const toText = (value: string) => value
-// `\\x` and the bytes in hex, as every server since 9.0 writes them.
+// `\\x` and hex digits, as every server since 9.0 writes them.
 const toBytes = (value: string) => Buffer.from(value.slice(2), 'hex')
 const PARSERS = {
   getTypeParser: (type: number) => (NUMERIC.has(type) ? Number : type === BYTEA ? toBytes : toText),
 } as unknown as CustomTypesConfig
 
-/** One statement of a flight. */
 export interface Step {
   readonly sql: string
   readonly parameters: readonly SqlValue[]
-  /** Under which it stays prepared on the connection; without one it is not. */
+  /** The name under which it stays prepared on the connection, if any. */
   readonly name?: string
 }
 
-/** What became of a step: its command as PostgreSQL names it with its rows, and the first value that it gave. */
+/** The result of a step: PostgreSQL's command tag, and the first value returned. */
 export interface StepEnd {
   readonly tag: string
   readonly value: string | undefined
 }
 
-/** The ends of the steps in their order, up to the first that failed. What stands behind that one was not begun. */
+/** The results of the steps up to the first failure. The steps behind it did not run. */
 export interface FlightEnd {
   readonly ends: readonly StepEnd[]
   readonly error?: unknown
@@ -161,18 +160,18 @@ interface Flight {
   readonly ended: Promise<FlightEnd>
 }
 
-/** Names of statements that a connection has prepared. */
+/** Statements that a connection has prepared. */
 interface PreparedNames {
   has(name: string): boolean
-  /** To be called in the order in which they are sent. */
+  /** Call in sending order. */
   sent(name: string | undefined): void
-  /** What was sent behind a failure is not prepared. */
+  /** Statements sent behind a failure are not prepared. */
   dropSent(): void
 }
 
 /**
- * Many statements in one round trip: the server does them one after the other, and nothing more after the first that fails.
- * The driver hands over its connection to whatever has `submit`, and tells it what comes back.
+ * Sends many statements in one round trip. The server runs them in order and stops at the first failure. The driver passes its
+ * connection to any object with `submit`, and reports the answers to it.
  */
 function createFlight(steps: readonly Step[], names: PreparedNames): Flight {
   const ends: StepEnd[] = []
@@ -222,13 +221,13 @@ function send(connection: Connection, { sql, parameters, name }: Step, names: Pr
   connection.execute({}, true)
 }
 
-/** The driver sends a Buffer as it is, and everything else as text. */
+/** The driver sends a Buffer as bytes, and everything else as text. */
 function toWire(value: SqlValue): string | Buffer | null {
   if (value instanceof Uint8Array) return Buffer.from(value.buffer, value.byteOffset, value.byteLength)
   return typeof value === 'number' ? String(value) : value
 }
 
-/** Remembers what the connection has prepared: only what the server has confirmed. */
+/** Counts a statement as prepared once the server has confirmed it. */
 function createPreparedNames(): PreparedNames & { confirmed(): void } {
   const prepared = new Set<string>()
   let waiting: (string | undefined)[] = []

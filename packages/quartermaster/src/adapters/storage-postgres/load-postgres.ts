@@ -1,25 +1,23 @@
 import type { Log } from '../../core/kernel/index.ts'
 import type { Store } from '../../core/store/index.ts'
 import { createSqlStore, migrationsFor, type SqlExecutor } from '../storage-sql/index.ts'
-import { createCommitter } from './committer.ts'
+import { createCommitter, createGuardedSteps, failedRows, LOCKS, migrateAlone, rowsOf } from './committer.ts'
 import { type Connected, createConnector } from './connector.ts'
 import { type DatabaseAddress, type DatabaseNaming, parseDatabaseUrl } from './database-address.ts'
 import { toFault, undone, unusable } from './errors.ts'
-import { createGuardedSteps, failedRows, LOCKS, rowsOf } from './guards.ts'
-import { migrateAlone } from './migrate-alone.ts'
 import { limited } from './queues.ts'
 
 export interface LoadPostgresOptions {
   readonly url: string
   readonly named?: DatabaseNaming
   readonly log: Log
-  /** Fills the store. What it throws undoes all of it. */
+  /** Fills the store. An error rolls everything back. */
   fill(store: Store): Promise<void>
-  /** The tables that have to be empty before. */
+  /** Tables that have to be empty before. */
   readonly tables: readonly string[]
 }
 
-/** Fills an empty database in one transaction: all of it is there afterwards, or nothing but empty tables. */
+/** Fills an empty database in one transaction: either everything is there afterwards, or only empty tables. */
 export async function loadPostgres({ url, named, log, fill, tables }: LoadPostgresOptions): Promise<void> {
   const address = parseDatabaseUrl(url, named)
   const connect = createConnector({ address, log })
@@ -30,7 +28,7 @@ export async function loadPostgres({ url, named, log, fill, tables }: LoadPostgr
     const commitGroup = createCommitter({ lock: { space: LOCKS.commits, key: facts.schemaKey }, toStep })
     await migrateAlone(connected, { commitGroup, migrations: migrationsFor('postgres'), log, address })
     await limited(connected)
-    // Any other writer waits, and finds it filled.
+    // Other writers wait for the lock, and then find it filled.
     await must(connected, [
       { sql: 'begin isolation level read committed', parameters: [] },
       { sql: 'select pg_advisory_xact_lock($1, $2)', parameters: [LOCKS.commits, facts.schemaKey] },
@@ -39,12 +37,12 @@ export async function loadPostgres({ url, named, log, fill, tables }: LoadPostgr
     await fill(createSqlStore({ dialect: 'postgres', executor: within(connected, toStep) }))
     await must(connected, [{ sql: 'commit', parameters: [] }])
   } finally {
-    // What was not committed goes with the connection.
+    // Uncommitted work is rolled back with the connection.
     await link.close()
   }
 }
 
-/** Runs statements in the transaction that is open. */
+/** Runs statements in the open transaction. */
 function within({ link }: Connected, toStep: ReturnType<typeof createGuardedSteps>): SqlExecutor {
   return {
     async commit(statements) {

@@ -4,7 +4,6 @@ import { ask, endListening, hasPostgres, testDatabase } from '../../testing/post
 import { auditLine, operation, token } from '../../testing/store-contract/stage.ts'
 import { silentLog } from '../system/index.ts'
 import { openPostgresStore } from './index.ts'
-import { decodeNews, encodeNews } from './news.ts'
 
 async function openAt(url: string) {
   const store = await openPostgresStore({ url, log: silentLog })
@@ -12,35 +11,35 @@ async function openAt(url: string) {
   return store
 }
 
-/** Everything that is heard, in its order. */
-function heardBy(news: StoreNews): ('lost' | 'back' | readonly ChangedRows[])[] {
-  const heard: ('lost' | 'back' | readonly ChangedRows[])[] = []
+/** All notifications, in order. */
+function receivedBy(news: StoreNews): ('lost' | 'back' | readonly ChangedRows[])[] {
+  const received: ('lost' | 'back' | readonly ChangedRows[])[] = []
   news.listen({
-    changed: rows => void heard.push(rows),
-    lost: () => void heard.push('lost'),
-    back: () => void heard.push('back'),
+    changed: rows => void received.push(rows),
+    lost: () => void received.push('lost'),
+    back: () => void received.push('back'),
   })
-  return heard
+  return received
 }
 
 describe.runIf(hasPostgres())('news of a store', () => {
-  it('are heard by all others once what they tell of is there, and not by whoever did it', async () => {
+  it('reach all other processes after the commit, and not the committer', async () => {
     const url = await testDatabase()
     const [first, second, third] = await Promise.all([openAt(url), openAt(url), openAt(url)])
-    const [own, one, other] = [first, second, third].map(({ news }) => heardBy(news))
+    const [own, one, other] = [first, second, third].map(({ news }) => receivedBy(news))
     await first.commit([insert('tokens', token('t1')), insert('audit', auditLine('a1'))])
     await first.commit([insert('operations', operation('o1', { state: 'queued' }))])
-    await vi.waitFor(() => expect([one, other]).toEqual([TOLD, TOLD]))
+    await vi.waitFor(() => expect([one, other]).toEqual([NOTIFIED, NOTIFIED]))
     // By then it has heard of it as well, and knows.
     await second.commit([update('tokens', { where: { id: 't1' }, set: { revokedAt: 5 } })])
     await vi.waitFor(() => expect(own).toEqual([[{ table: 'tokens', ids: ['t1'] }]]))
-    expect(one).toEqual(TOLD)
+    expect(one).toEqual(NOTIFIED)
   })
 
-  it('are told once for what is committed together, and not at all of what nobody waits for', async () => {
+  it('are sent once per group of commits, and not for tables without listeners', async () => {
     const url = await testDatabase()
     const [first, second] = await Promise.all([openAt(url), openAt(url)])
-    const heard = heardBy(second.news)
+    const heard = receivedBy(second.news)
     const before = first.statistics().groups
     const ids = Array.from({ length: 90 }, (_, i) => `t${i}`)
     await Promise.all(ids.map(id => first.commit([insert('tokens', token(id))])))
@@ -52,10 +51,10 @@ describe.runIf(hasPostgres())('news of a store', () => {
     expect(heard.length).toBeLessThan(first.statistics().groups - before)
   })
 
-  it('that are not heard any more are said to be lost, and said to be back once they are heard again', async () => {
+  it('report a lost connection, and its return', async () => {
     const url = await testDatabase()
     const [first, second] = await Promise.all([openAt(url), openAt(url)])
-    const heard = heardBy(second.news)
+    const heard = receivedBy(second.news)
     expect(second.news.isConnected()).toBe(true)
     await endListening(url)
     await vi.waitFor(() => expect(heard).toEqual(['lost', 'back']))
@@ -65,16 +64,16 @@ describe.runIf(hasPostgres())('news of a store', () => {
     expect(second.statistics().restarts).toBe(1)
   })
 
-  it('of one schema are not heard in another', async () => {
+  it('stay within their schema', async () => {
     const [first, second] = await Promise.all([testDatabase(), testDatabase()].map(async url => openAt(await url)))
     if (!first || !second) throw new Error('Two stores were opened.')
-    const heard = heardBy(second.news)
+    const heard = receivedBy(second.news)
     await first.commit([insert('tokens', token('t1'))])
     await second.commit([insert('tokens', token('t1'))])
     expect(heard).toEqual([])
   })
 
-  it('end with the store: nothing is left connected', async () => {
+  it('leave no connection open when the store closes', async () => {
     const url = await testDatabase()
     const store = await openPostgresStore({ url, log: silentLog })
     await store.close()
@@ -84,27 +83,4 @@ describe.runIf(hasPostgres())('news of a store', () => {
   })
 })
 
-const TOLD = [[{ table: 'tokens', ids: ['t1'] }], [{ table: 'operations', ids: ['o1'] }]]
-
-describe('the text of news', () => {
-  it('names rows and nothing that is in them, and of too many only the tables', () => {
-    const some = [{ table: 'tokens' as const, ids: ['a', 'b'] }]
-    expect(decodeNews(encodeNews('me', some) ?? '')).toEqual({ by: 'me', rows: some })
-    const many = Array.from({ length: 101 }, (_, i) => `t${i}`)
-    const long = Array.from({ length: 90 }, (_, i) => String(i).padStart(128, 'x'))
-    for (const ids of [many, long]) {
-      const text = encodeNews('me', [...some, { table: 'operations', ids }]) ?? ''
-      expect(text.length).toBeLessThan(8_000)
-      expect(decodeNews(text)?.rows).toContainEqual({ table: 'operations', ids: 'any' })
-    }
-    expect(encodeNews('me', [])).toBeUndefined()
-  })
-
-  it('may be of another version: what it does not know is left out, and what it cannot read is about anything', () => {
-    expect(decodeNews('["it",["tokens",["a"]],["letters",["b"]]]')).toEqual({
-      by: 'it',
-      rows: [{ table: 'tokens', ids: ['a'] }],
-    })
-    expect([decodeNews('hello'), decodeNews('{}'), decodeNews('[1]')]).toEqual([undefined, undefined, undefined])
-  })
-})
+const NOTIFIED = [[{ table: 'tokens', ids: ['t1'] }], [{ table: 'operations', ids: ['o1'] }]]

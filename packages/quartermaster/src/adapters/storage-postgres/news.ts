@@ -5,32 +5,31 @@ import type { Connect } from './connector.ts'
 import { closed } from './errors.ts'
 import type { Link } from './link.ts'
 
-/** The connection on which news are heard. */
+/** The connection that receives notifications of other processes. */
 interface NewsLine extends StoreNews {
-  /** Resolves when news are heard for the first time. */
+  /** Resolves when notifications are received for the first time. */
   open(): Promise<void>
-  /** Connections that were lost and replaced. */
   restarts(): number
   close(): Promise<void>
 }
 
 interface NewsLineOptions {
   readonly connect: Connect
-  /** The name under which all who share the schema tell and hear. */
+  /** The channel shared by all processes of the schema. */
   readonly channel: string
-  /** Who this is: what it tells itself it knows. */
+  /** The id of this process; its own notifications are ignored. */
   readonly self: string
   readonly log: Log
-  /** How long the first connection is waited for. */
+  /** How long to wait for the first connection. */
   readonly patienceMs: number
-  /** How often it is asked whether the server is still there; a network that swallows everything gives no sign. */
+  /** How often to ping the server; a dead network gives no error. */
   readonly lookEveryMs?: number
 }
 
 const LOOK_EVERY_MS = 10_000
 const STATEMENT_MS = 2_000
 
-/** A connection of its own, because one that commits or reads is busy when another node notifies. */
+/** A separate connection: one that commits or reads is busy when another process notifies. */
 export function createNewsLine(options: NewsLineOptions): NewsLine {
   const { connect, channel, self, log, patienceMs, lookEveryMs = LOOK_EVERY_MS } = options
   const listeners = new Set<NewsListener>()
@@ -49,7 +48,7 @@ export function createNewsLine(options: NewsLineOptions): NewsLine {
     }
   }
 
-  function hear(text: string): void {
+  function receive(text: string): void {
     const news = decodeNews(text)
     if (!news) return tell(listener => listener.back())
     if (news.by !== self && news.rows.length > 0) tellRows(news.rows)
@@ -63,7 +62,7 @@ export function createNewsLine(options: NewsLineOptions): NewsLine {
       mayGoOn,
       async prepare({ link: fresh }) {
         await fresh.limit(STATEMENT_MS)
-        await fresh.listen(channel, hear)
+        await fresh.listen(channel, receive)
       },
     })
     if (isClosed) return connected.link.close()
@@ -73,7 +72,7 @@ export function createNewsLine(options: NewsLineOptions): NewsLine {
     look(connected.link)
   }
 
-  /** An answer that does not come ends the connection by itself. */
+  /** A missing answer ends the connection by its own timeout. */
   function look(on: Link): void {
     timer = setTimeout(() => {
       on.read({ sql: 'select 1', parameters: [] }).then(
@@ -88,21 +87,21 @@ export function createNewsLine(options: NewsLineOptions): NewsLine {
     link = undefined
     clearTimeout(timer)
     if (isClosed) return
-    log.warn('News from other processes are not heard; looking at the store instead')
+    log.warn('Notifications of other processes are interrupted; reading the store instead')
     tell(listener => listener.lost?.())
-    void comeBack()
+    void reconnect()
   }
 
-  async function comeBack(): Promise<void> {
+  async function reconnect(): Promise<void> {
     try {
       await establish(() => !isClosed)
     } catch {
-      // Only when it is closed: else it is tried for ever.
+      // Only after closing; otherwise it retries forever.
       return
     }
     if (!link) return
     restarts++
-    log.info('News from other processes are heard again')
+    log.info('Notifications of other processes are received again')
     tell(listener => listener.back())
   }
 
@@ -126,18 +125,18 @@ export function createNewsLine(options: NewsLineOptions): NewsLine {
   }
 }
 
-/** News as they go over the wire: who sends them, and the rows. It has ids and nothing else of what is in rows. */
+/** A notification: its sender and the changed rows. It carries ids only, no values. */
 interface SentNews {
   readonly by: string
   readonly rows: readonly ChangedRows[]
 }
 
-/** PostgreSQL takes less than 8,000 bytes. */
+/** PostgreSQL's limit is 8,000 bytes. */
 const MOST_BYTES = 7_500
-/** Beyond this many, checking everything is faster than checking each. */
+/** With more ids, checking everything is faster. */
 const MOST_IDS = 100
 
-/** The text of news, or nothing where there are none. Of too many rows it says no more than which tables they are in. */
+/** Encodes a notification; `undefined` when nothing changed. With too many rows it names only the tables. */
 export function encodeNews(by: string, news: readonly ChangedRows[]): string | undefined {
   if (news.length === 0) return undefined
   const rows = mergeNews(news).map(({ table, ids }) => ({ table, ids: ids.length > MOST_IDS ? ('any' as const) : ids }))
@@ -154,7 +153,7 @@ function textOf(by: string, rows: readonly ChangedRows[]): string {
   return JSON.stringify([by, ...rows.map(({ table, ids }) => [table, ...(ids === 'any' ? [] : [ids])])])
 }
 
-/** Reads news. Tables that this version does not know are left out; what cannot be read is about anything. */
+/** Decodes a notification. Tables of a newer version are dropped; an unreadable text means that anything may have changed. */
 export function decodeNews(text: string): SentNews | undefined {
   try {
     const [by, ...rows] = JSON.parse(text) as [unknown, ...(readonly [string, (readonly string[])?])[]]

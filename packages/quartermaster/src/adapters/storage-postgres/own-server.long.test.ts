@@ -8,7 +8,6 @@ import { auditLine } from '../../testing/store-contract/stage.ts'
 import { migrationsFor } from '../storage-sql/index.ts'
 import { silentLog } from '../system/index.ts'
 import { inspectPostgres, openPostgresStore, type PostgresStore } from './index.ts'
-import { requireFit } from './server-check.ts'
 
 const append = (store: PostgresStore, id: string) => store.commit([insert('audit', auditLine(id))])
 
@@ -175,27 +174,6 @@ it.each([
     message: expect.stringContaining('postgresql://USER:PASSWORD@HOST'),
   })
   expect(JSON.stringify([error, String(error), (error as Error).cause ?? null])).not.toContain('hunter2')
-})
-
-describe('what a server has to be', () => {
-  const THERE = { text: 'there', named: 'DATABASE_URL' } as const
-  const FIT = {
-    version: 150_004,
-    synchronousCommit: 'on',
-    fsync: 'on',
-    encoding: 'UTF8',
-    isStandby: false,
-    schema: 'public',
-    schemaKey: 1,
-  }
-
-  it.each([
-    [{ version: 140_012 }, /PostgreSQL 14, and 15 is the oldest/],
-    [{ encoding: 'SQL_ASCII' }, /encoding is SQL_ASCII/],
-  ])('is checked: %o', (change, message) => {
-    expect(() => requireFit(FIT, THERE)).not.toThrow()
-    expect(() => requireFit({ ...FIT, ...change }, THERE)).toThrow(message)
-  })
 })
 
 async function missing(store: PostgresStore, ids: readonly string[]): Promise<readonly string[]> {

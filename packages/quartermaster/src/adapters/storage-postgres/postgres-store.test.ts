@@ -97,7 +97,7 @@ describe.runIf(hasPostgres())('stores that start at once on an empty database', 
     const { log, lines } = collectedLog()
     const stores = await Promise.all(Array.from({ length: 5 }, () => openAt(url, { log })))
     const steps = migrationsFor('postgres').length
-    expect(lines.filter(line => line.includes('A step to the shape'))).toHaveLength(steps)
+    expect(lines.filter(line => line.includes('A migration of the store'))).toHaveLength(steps)
     expect(await ask(url, 'select count(*)::int as n from schema_versions')).toEqual([{ n: steps }])
     expect(await Promise.all(stores.map(store => store.count('audit')))).toEqual([0, 0, 0, 0, 0])
   })

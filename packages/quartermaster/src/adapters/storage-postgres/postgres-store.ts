@@ -9,30 +9,27 @@ import {
   migrationsFor,
   type StoreStatistics,
 } from '../storage-sql/index.ts'
-import { createCommitter } from './committer.ts'
+import { createCommitter, createGuardedSteps, LOCKS, migrateAlone } from './committer.ts'
 import { type Connect, type Connected, createConnector } from './connector.ts'
 import { parseDatabaseUrl } from './database-address.ts'
 import { toFault, unreachable } from './errors.ts'
-import { createGuardedSteps, LOCKS } from './guards.ts'
-import { migrateAlone } from './migrate-alone.ts'
 import { createNewsLine, encodeNews } from './news.ts'
 import { createCommitQueue, createReadQueue, limited, type ReadQueue } from './queues.ts'
 
 /** A store in a PostgreSQL database, which other processes may share. */
 export interface PostgresStore extends Store {
-  /** Where it is, without the password. */
+  /** The address without the password. */
   readonly place: string
-  /** News of what other processes commit to it. */
+  /** Notifications of other processes' commits. */
   readonly news: StoreNews
-  /** What it has done so far, for metrics. */
   statistics(): StoreStatistics
-  /** Whether the database answers within a moment. */
+  /** Whether the database answers within 2 seconds. */
   answers(): Promise<boolean>
-  /** What time it is there. */
+  /** The database's clock. */
   time(): Promise<number>
-  /** This process is ending: one that is away is waited for a moment longer, and then not any more. */
+  /** The process is stopping: wait for an unreachable database only a moment longer. */
   hurry(): void
-  /** Finishes what was asked for before, then lets go of the database. May be called again. */
+  /** Finishes queued requests and closes the connections. Idempotent. */
   close(): Promise<void>
 }
 
@@ -40,22 +37,22 @@ export interface PostgresStoreOptions {
   /** `postgresql://USER:PASSWORD@HOST:5432/DATABASE`; never logged. */
   readonly url: string
   readonly log: Log
-  /** Requests that may wait; one more gets `STORE_BUSY`. */
+  /** Requests that may wait; more are rejected with `STORE_BUSY`. */
   readonly mostWaiting?: number
-  /** How long a request waits for a database that does not answer; then it gets `STORE_UNAVAILABLE`. */
+  /** How long a request waits for an unreachable database before `STORE_UNAVAILABLE`. */
   readonly patienceMs?: number
-  /** The shapes of the database, when they are not this version's own. */
+  /** For tests of other schema versions. */
   readonly migrations?: readonly Migration[]
 }
 
 const MOST_WAITING = 20_000
-/** A server that is restarted, or moves to its standby, is back within that. */
+/** A restart or failover takes less. */
 const PATIENCE_MS = 15_000
 const ANSWER_MS = 2_000
-/** Supervisors give a program ten seconds to end. */
+/** Supervisors give a program ten seconds to stop. */
 const HURRY_MS = 3_000
 
-/** Opens the store in this database, brought to this version's shape if need be: by one process, however many start. */
+/** Opens the store, migrating the database if needed: by one process, however many start. */
 export async function openPostgresStore(options: PostgresStoreOptions): Promise<PostgresStore> {
   const { log, mostWaiting = MOST_WAITING, patienceMs = PATIENCE_MS, migrations = migrationsFor('postgres') } = options
   const address = parseDatabaseUrl(options.url)
@@ -75,7 +72,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     if (first.facts.fsync !== 'on') log.warn(UNSYNCED, { store: place })
     await migrateAlone(first, { commitGroup, migrations, log, address })
     await limited(first)
-    // Before anything is read: what others change from then on is heard of.
+    // Before anything is read, so that no later change is missed.
     await line.open()
   } catch (error) {
     await Promise.all([first.link.close(), line.close()])
@@ -109,7 +106,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
 }
 
 const UNSYNCED =
-  'fsync is off on the PostgreSQL server, so a power cut can lose what was answered or damage all of it: set fsync to on'
+  'fsync is off on the PostgreSQL server, so a power cut can lose committed data or corrupt the database: set fsync to on'
 
 function connectFirst(connect: Connect, patienceMs: number): Promise<Connected> {
   const startedAt = performance.now()
@@ -117,7 +114,7 @@ function connectFirst(connect: Connect, patienceMs: number): Promise<Connected> 
   return connect({ prepare: async () => {}, mayGoOn, isFirst: true })
 }
 
-/** Of the moment, and not of the transaction. */
+/** `clock_timestamp`, because `now` is the start of the transaction. */
 const TIME = { sql: 'select extract(epoch from clock_timestamp())::float8 * 1000', parameters: [] }
 
 async function timeOf(reader: ReadQueue): Promise<number> {

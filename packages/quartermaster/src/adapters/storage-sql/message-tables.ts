@@ -1,6 +1,6 @@
 import { type Builder, index, PLACE, TYPES, table } from './operation-tables.ts'
 
-/** What workspaces remember, with an index of its words. */
+/** Memories, with an index of their words. */
 export function memoryTables(builder: Builder): readonly string[] {
   const on = 'memories'
   return [
@@ -32,8 +32,8 @@ export function memoryTables(builder: Builder): readonly string[] {
 }
 
 /**
- * The words are cut and stemmed by us, so the tokenizer only has to split at spaces: that of ASCII takes everything that is not
- * ASCII for letters. Where in a text a word stands is not asked, so it is not kept.
+ * The words are already split and stemmed, so the tokenizer only splits at spaces: `ascii` treats everything beyond ASCII as
+ * letters. Word positions are not queried, so they are not stored.
  */
 const SQLITE_WORDS = [
   `create virtual table "memory_words" using fts5("shelf", "words", content='', contentless_delete=1, detail=column, tokenize='ascii')`,
@@ -46,8 +46,8 @@ const SQLITE_WORDS = [
 ]
 
 /**
- * The scope (column "shelf") is among the words, so that one index answers for both. They are kept cut, because a word that most rows have is looked
- * for in the rows themselves, and to cut the words of each would take most of the time.
+ * The scope (column "shelf") is among the words, so one index serves both. The words are stored split: a word that most rows have
+ * is searched in the rows themselves, and splitting them each time would dominate.
  */
 const POSTGRES_WORDS = [
   `alter table "memories" add column "memory_words" text[] generated always as (string_to_array("shelf" || ' ' || "words", ' ')) stored`,
@@ -55,8 +55,8 @@ const POSTGRES_WORDS = [
 ]
 
 /**
- * Each word with its scope as a prefix of fixed length. So what the index has under a word are the rows of one scope
- * alone: beside the words, all rows of a scope were scanned for each word of a query.
+ * Prefixes each word with its scope, so that an index entry lists the rows of one scope only. Without that, all rows of a scope
+ * were scanned for each word of a query.
  */
 export function wordsByScope({ dialect }: Builder): readonly string[] {
   return dialect === 'sqlite' ? SQLITE_SHELVED : POSTGRES_SHELVED
@@ -85,8 +85,8 @@ const keysOf = (row: string) =>
   `from unnest(string_to_array(${row}"words", ' ')) as "w"`
 
 /**
- * A table in the order in which it is read: the rows of a word, the newest first, up to a limit. GIN has no
- * order and hands over all rows of a word, or is passed over for a look through the table.
+ * A table in reading order: the rows of a word, newest first, up to a limit. GIN is unordered and returns all rows of a word, or
+ * the planner scans the table instead.
  */
 const POSTGRES_SHELVED = [
   'drop index "memories_by_words"',
@@ -101,7 +101,7 @@ const POSTGRES_SHELVED = [
     'for each row execute function "keep_memory_words"()',
 ]
 
-/** The tasks that workspaces gave each other. */
+/** Delegations between workspaces. */
 export function delegationTables(builder: Builder): readonly string[] {
   const on = 'delegations'
   return [
@@ -152,12 +152,12 @@ export function taskParts({ schema, dialect }: Builder): readonly string[] {
   return [schema.alterTable('delegations').addColumn('parts', TYPES[dialect].text).compile().sql]
 }
 
-/** The logs of the workspaces, and what of them is not acknowledged. */
+/** Activity logs and inboxes. */
 export function messageTables(builder: Builder): readonly string[] {
   return [...activity(builder), ...inbox(builder)]
 }
 
-/** Protocols in which the sender of a message names it show it under that name. */
+/** For protocols in which the sender assigns the message id. */
 export function senderNames({ schema, dialect }: Builder): readonly string[] {
   return [schema.alterTable('activity').addColumn('sender_message_id', TYPES[dialect].text).compile().sql]
 }

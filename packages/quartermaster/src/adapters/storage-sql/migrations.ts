@@ -35,14 +35,14 @@ import {
 } from './organisation-tables.ts'
 import { createSqlWriter, type DialectName, type SqlExecutor, unguarded } from './statements.ts'
 
-/** One step from one shape of the database to the next. Once released it is never changed; the next one is added. */
+/** One schema change. Once released it never changes; a new one is added instead. */
 export interface Migration {
   readonly version: number
   readonly name: string
   readonly statements: readonly string[]
 }
 
-/** Every step, in order. */
+/** All migrations, in order. */
 export function migrationsFor(dialect: DialectName): readonly Migration[] {
   const { schema } = createSqlWriter(dialect)
   return STEPS.map(({ name, build }, i) => ({ version: i + 1, name, statements: build({ schema, dialect }) }))
@@ -81,25 +81,22 @@ export interface MigrateOptions {
   readonly executor: SqlExecutor
   readonly migrations: readonly Migration[]
   readonly log: Log
-  /** What to call the database in a message. */
+  /** The database, as messages name it. */
   readonly place: string
-  /** How another one is chosen. */
+  /** How to choose another one, for messages. */
   readonly elsewhere: string
 }
 
-/**
- * Brings the database to the shape that this version works with. Each step and the note that it was taken are one
- * commit: killed half way, the step was not taken and is taken by the next start.
- */
+/** Migrates the database to this version's schema. Each step is committed with its version, so a killed step is repeated. */
 export async function migrate({ executor, migrations, log, ...where }: MigrateOptions): Promise<void> {
   const version = await currentVersion(executor)
   const newest = migrations.at(-1)?.version ?? 0
   if (version > newest) throw tooNew(where, version, newest)
   const missing = migrations.filter(step => step.version > version)
   // A new store has no earlier schema.
-  if (version > 0 && missing.length > 0) log.info('Changing the shape of the store', { from: version, to: newest })
+  if (version > 0 && missing.length > 0) log.info('Migrating the store', { from: version, to: newest })
   for (const migration of missing) {
-    log.debug('A step to the shape of the store', { version: migration.version, name: migration.name })
+    log.debug('A migration of the store', { version: migration.version, name: migration.name })
     await executor.commit([...migration.statements.map(sql => unguarded(sql)), note(migration)])
   }
 }
@@ -114,7 +111,7 @@ async function currentVersion(executor: SqlExecutor): Promise<number> {
   return Number(row?.[0])
 }
 
-/** Plain SQL: the version is a number of ours, and the name is quoted, so neither needs a dialect's parameters. */
+/** Plain SQL: the version is a number of ours and the name is quoted, so no dialect's parameters are needed. */
 function note({ version, name }: Migration) {
   return unguarded(
     `insert into "schema_versions" ("version", "name") values (${version}, '${name.replaceAll("'", "''")}')`,

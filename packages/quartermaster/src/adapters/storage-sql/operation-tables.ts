@@ -1,7 +1,6 @@
 import { type ColumnDataType, type RawBuilder, type SchemaModule, sql } from 'kysely'
 import type { DialectName } from './statements.ts'
 
-/** What a step is built with. */
 export interface Builder {
   readonly schema: SchemaModule
   readonly dialect: DialectName
@@ -10,8 +9,8 @@ export interface Builder {
 type ColumnType = 'text' | 'integer' | 'real' | 'bytes'
 
 /**
- * The types as each database calls them. PostgreSQL is told to compare texts byte by byte, as SQLite does: the order of its own
- * language would page differently, and a newer library of the system could change it under an index.
+ * Column types per database. PostgreSQL compares texts byte by byte, as SQLite does: a locale's order would page differently, and a
+ * newer system library could change it under an index.
  */
 export const TYPES: Readonly<Record<DialectName, Readonly<Record<ColumnType, ColumnDataType | RawBuilder<unknown>>>>> =
   {
@@ -19,11 +18,11 @@ export const TYPES: Readonly<Record<DialectName, Readonly<Record<ColumnType, Col
     postgres: { text: sql`text collate "C"`, integer: 'bigint', real: 'double precision', bytes: 'bytea' },
   }
 
-/** Whose row it is. */
+/** The owner of a row. */
 export const PLACE = { id: 'text', organisation: 'text', workspace: 'text' } as const
 const CALLER = { caller_kind: 'text', caller_name: 'text' } as const
 
-/** A table whose primary key is `id`. Columns are not null unless their type ends in `?`. */
+/** A table with the primary key `id`. Columns are not null unless their type ends in `?`. */
 export function table(
   { schema, dialect }: Builder,
   name: string,
@@ -37,7 +36,7 @@ export function table(
       return word.endsWith('?') ? definition : definition.notNull()
     })
   }
-  // Without it SQLite keeps a text in a column of numbers, and the same row would fail on PostgreSQL.
+  // Without it SQLite accepts text in a numeric column, and the same row would fail on PostgreSQL.
   if (dialect === 'sqlite') draft = draft.modifyEnd(sql`strict`)
   return draft.compile().sql
 }
@@ -46,7 +45,7 @@ interface IndexOptions {
   readonly on: string
   readonly columns: readonly string[]
   readonly unique?: boolean
-  /** Only rows in which this column has a value. */
+  /** Only rows in which this column is not null. */
   readonly notNull?: string
 }
 
@@ -73,8 +72,8 @@ export function operationsByTime(builder: Builder): readonly string[] {
 }
 
 /**
- * Until here the time that something is kept stood in for whether it is a task. A running one was given it only as a task,
- * and of what has ended only tasks kept a result. A call that only reads was on record for no other reason.
+ * Before this, the retention time implied whether an operation is a task: a running one had it only as a task, ended ones kept a
+ * result only as a task, and a read-only call was recorded for no other reason.
  */
 export function tasks({ schema, dialect }: Builder): readonly string[] {
   const column = schema.alterTable('operations').addColumn('ttl_ms', TYPES[dialect].integer)
@@ -86,7 +85,7 @@ export function tasks({ schema, dialect }: Builder): readonly string[] {
   ]
 }
 
-/** Calls from before this was recorded are left to a person. */
+/** Calls recorded before this are not retried automatically. */
 export function waiting(builder: Builder): readonly string[] {
   const { schema, dialect } = builder
   const retry = schema
@@ -100,7 +99,7 @@ export function waiting(builder: Builder): readonly string[] {
   ]
 }
 
-/** What persons are asked, and what they answered. */
+/** Approvals and grants. */
 export function consent(builder: Builder): readonly string[] {
   return [
     table(builder, 'approvals', {
@@ -147,8 +146,8 @@ export function consent(builder: Builder): readonly string[] {
 }
 
 /**
- * Until here effects stood in the open. Those that may still be verified move to where they are read as they are;
- * the others are forgotten, as the arguments were.
+ * Before this, effects were stored unsealed. Those that may still be verified move to the sealed column, where they are read as they
+ * are; the others are deleted, as the arguments were.
  */
 export function sealedEffects(builder: Builder): readonly string[] {
   const { schema, dialect } = builder
@@ -162,12 +161,12 @@ export function sealedEffects(builder: Builder): readonly string[] {
   ]
 }
 
-/** What is forgotten is found by `keep_until`; every end paid for this one. */
+/** Pruning uses `keep_until`, while every ended operation paid for this index. */
 export function withoutIndexByEnd({ schema }: Builder): readonly string[] {
   return [schema.dropIndex('operations_by_end').compile().sql]
 }
 
-/** What was kept before counts from the end of its operation. Its size is that of its JSON, which is a little more. */
+/** Earlier results count from the end of their operation. Their size is that of their JSON, which is slightly more. */
 export function resultSizes(builder: Builder): readonly string[] {
   const { schema, dialect } = builder
   const createdAt = schema
@@ -189,7 +188,7 @@ export function resultSizes(builder: Builder): readonly string[] {
   ]
 }
 
-/** Answers for single calls become many, and none of them says anything about another call. */
+/** Answers for single calls become many, and none of them concerns another call. */
 export function grantsByLasting(builder: Builder): readonly string[] {
   const columns = ['organisation', 'workspace', 'caller_name', 'operation', 'lasting', 'expires_at']
   return [
@@ -199,7 +198,7 @@ export function grantsByLasting(builder: Builder): readonly string[] {
   ]
 }
 
-/** Only what waits has an expiry, and little is taken back: these two stay small. The audit has as many indexes as before. */
+/** Only waiting operations have an expiry and few grants are revoked, so these indexes stay small. */
 export function whatIsListed(builder: Builder): readonly string[] {
   return [
     index(builder, 'operations_by_waiting', {
@@ -213,7 +212,7 @@ export function whatIsListed(builder: Builder): readonly string[] {
   ]
 }
 
-/** Operations that are known before this have no process to wait for. */
+/** Earlier operations have no process to wait for. */
 export function sharing(builder: Builder): readonly string[] {
   const { schema, dialect } = builder
   const { text, integer } = TYPES[dialect]
@@ -232,7 +231,7 @@ export function sharing(builder: Builder): readonly string[] {
   ]
 }
 
-/** What there was from the first. */
+/** The first schema. */
 export function firstTables(builder: Builder): readonly string[] {
   return [...tokens(builder), ...operations(builder), ...audit(builder), ...secrets(builder)]
 }
@@ -298,7 +297,7 @@ function operations(builder: Builder): readonly string[] {
       on: 'operations',
       columns: ['organisation', 'workspace', 'created_at', 'id'],
     }),
-    // What has ended has none of these times, so these stay as small as what is going on.
+    // Ended operations have none of these times, so these indexes stay small.
     index(builder, 'operations_by_due', { on: 'operations', columns: ['state', 'due_at'], notNull: 'due_at' }),
     index(builder, 'operations_by_lease', {
       on: 'operations',

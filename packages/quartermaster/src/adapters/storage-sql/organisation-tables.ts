@@ -1,6 +1,6 @@
 import { type Builder, index, PLACE, TYPES, table } from './operation-tables.ts'
 
-/** Organisations, their workspaces and persons, and what one joins with. A person with a token at this time has an account. */
+/** Organisations, workspaces, persons and join codes. Persons that have a token at this time get an account. */
 export function organisationTables(builder: Builder): readonly string[] {
   return [...organisations(builder), ...workspaces(builder), ...persons(builder), ...joinCodes(builder)]
 }
@@ -72,7 +72,7 @@ function joinCodes(builder: Builder): readonly string[] {
   ]
 }
 
-/** What is known about the servers of others, and which of their definitions were accepted. */
+/** Facts about upstreams, and their accepted definitions. */
 export function upstreamTables(builder: Builder): readonly string[] {
   return [
     table(builder, 'upstreams', {
@@ -106,7 +106,7 @@ export function upstreamTables(builder: Builder): readonly string[] {
       decided_at: 'integer?',
       decided_by: 'text?',
     }),
-    // The id is made of upstream, kind and name, so it is what keeps them unique: addresses are too long for an index.
+    // The id consists of upstream, kind and name, so it keeps them unique; resource URIs are too long for an index.
     index(builder, 'pins_by_upstream', { on: 'pins', columns: ['organisation', 'workspace', 'upstream', 'id'] }),
     index(builder, 'pins_by_state', { on: 'pins', columns: ['organisation', 'workspace', 'state', 'id'] }),
   ]
@@ -116,7 +116,7 @@ export function listedKinds({ schema, dialect }: Builder): readonly string[] {
   return [schema.alterTable('pins').addColumn('listed_kinds', TYPES[dialect].text).compile().sql]
 }
 
-/** What is offered now has had its name since it was seen. */
+/** Definitions offered now have had their name since they were seen. */
 export function offeredNames({ schema, dialect }: Builder): readonly string[] {
   const add = (column: string, type: 'text' | 'integer') =>
     schema.alterTable('pins').addColumn(column, TYPES[dialect][type]).compile().sql
@@ -127,7 +127,7 @@ export function offeredNames({ schema, dialect }: Builder): readonly string[] {
   ]
 }
 
-/** What is in the store was not changed while it was held back: that let it pass. */
+/** Stored definitions did not change while they were held back; otherwise they would not be stored as accepted. */
 export function rewordedPins({ schema, dialect }: Builder): readonly string[] {
   const { text, integer } = TYPES[dialect]
   const pins = schema.alterTable('pins')
@@ -137,7 +137,7 @@ export function rewordedPins({ schema, dialect }: Builder): readonly string[] {
   ]
 }
 
-/** A2A agents elsewhere, and the tasks that are on their way to them. */
+/** External A2A agents, and the tasks sent to them. */
 export function externalPeerTables(builder: Builder): readonly string[] {
   const peers = 'externalpeers'
   const tasks = 'outgoingtasks'
@@ -174,13 +174,13 @@ export function externalPeerTables(builder: Builder): readonly string[] {
   ]
 }
 
-/** Metrics ask for these every few seconds, and mostly there are none. */
+/** Metrics read these every few seconds, and mostly there are none. */
 export function stuckTasks(builder: Builder): readonly string[] {
   const on = 'outgoingtasks'
   return [index(builder, 'outgoingtasks_by_trouble', { on, columns: ['peer_id', 'id'], notNull: 'trouble' })]
 }
 
-/** Which data folder has seated an agent, and what at most one process runs at a time. */
+/** The data folder that runs an agent, and leases for what one process runs at a time. */
 export function nodeTables(builder: Builder): readonly string[] {
   return [
     table(builder, 'seats', { ...PLACE, folder: 'text' }),
@@ -195,7 +195,7 @@ export function nodeTables(builder: Builder): readonly string[] {
   ]
 }
 
-/** Attachments, what they contain, and which messages have them. */
+/** Attachments, their content, and the messages that use them. */
 export function attachmentTables(builder: Builder): readonly string[] {
   return [...attachments(builder), ...content(builder), ...uses(builder)]
 }

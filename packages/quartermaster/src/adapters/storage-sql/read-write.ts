@@ -25,7 +25,6 @@ import {
 const USUAL_LIMIT = 100
 const MOST_ROWS = 1_000
 
-/** A statement, and how a row that it gives is read. */
 interface ReadStatement {
   readonly statement: Statement
   toRow(values: SqlRow): Record<string, unknown>
@@ -36,7 +35,7 @@ interface ReadStatements {
   count<T extends Table>(table: T, where: Where<T>): Statement
 }
 
-/** Turns queries into statements. */
+/** Converts queries to statements. */
 export function createReadStatements(deps: {
   readonly writer: SqlWriter
   readonly columns: Columns
@@ -115,7 +114,7 @@ function toRow(wanted: readonly Column[], values: SqlRow): Record<string, unknow
 
 type Kind<K extends Write['kind']> = Extract<Write, { kind: K }>
 
-/** Turns writes into statements that carry their guard. */
+/** Converts writes to guarded statements. */
 export function createWriteStatements(deps: {
   readonly writer: SqlWriter
   readonly columns: Columns

@@ -19,54 +19,49 @@ import { type ChangedRows, type ComputedNumber, unkeepable } from '../../core/st
 
 export type SqlValue = string | number | Uint8Array | null
 
-/** SQL with what belongs in its places. */
 export interface Statement {
   readonly sql: string
   readonly parameters: readonly SqlValue[]
 }
 
-/** A statement that spoils its commit unless it touches as many rows as it says. */
+/** A statement that fails its commit unless it affects the expected number of rows. */
 export interface GuardedStatement extends Statement {
-  /** Whether the rows count that it finds, rather than those that it changes. */
+  /** Whether found rows are counted, instead of changed rows. */
   readonly finds: boolean
   readonly least: number
   readonly most: number
 }
 
-/** The rows of every statement; or the first whose guard failed, with its rows. */
+/** The rows of every statement, or the first statement whose guard failed, with its rows. */
 export type StatementsOutcome =
   | { readonly done: true; readonly rows: readonly number[] }
   | { readonly done: false; readonly index: number; readonly rows: number }
 
-/** A row as a driver gives it: values in the order of the columns. */
+/** A row as a driver returns it: values in column order. */
 export type SqlRow = readonly SqlValue[]
 
-/** What a database does for us. Neither keeps a transaction open while something else is awaited. */
+/** A database driver. Neither method keeps a transaction open across an unrelated `await`. */
 export interface SqlExecutor {
-  /**
-   * Runs all in one transaction, synced before it answers; or undoes all at the first guard that fails. Where others share the
-   * database they are told the news with it.
-   */
+  /** Runs all statements in one synced transaction, or rolls back at the first failed guard. A shared database sends the news. */
   commit(statements: readonly GuardedStatement[], news?: readonly ChangedRows[]): Promise<StatementsOutcome>
   read(statement: Statement): Promise<readonly SqlRow[]>
 }
 
-/** A statement that may touch any number of rows. */
 export function unguarded(sql: string, parameters: readonly SqlValue[] = []): GuardedStatement {
   return { sql, parameters, finds: false, least: 0, most: Number.POSITIVE_INFINITY }
 }
 
-/** A statement that is to be: its shape, what belongs in its places, and how its SQL is written. */
+/** A statement before its SQL is written. Drafts of equal shape have equal SQL. */
 export interface Draft {
   readonly shape: string
   readonly parameters: readonly SqlValue[]
   write(): { readonly sql: string; readonly parameters: readonly unknown[] }
 }
 
-/** Makes statements of drafts. Writing SQL costs ten times as much as running it, so each shape is written once. */
+/** Turns drafts into statements. Writing SQL costs ten times as much as running it, so each shape is written once. */
 export type StatementCache = (draft: Draft) => Statement
 
-/** Shapes come from code, not from data, so there are some dozens. More means that a list grew; the oldest go. */
+/** Shapes come from code, so there are some dozens. More means that a list grew; the oldest are evicted. */
 const MOST = 500
 
 export function createStatementCache(): StatementCache {
@@ -78,7 +73,7 @@ export function createStatementCache(): StatementCache {
   }
 }
 
-/** The parameters are our own list, so the first time it is proved that they stand where the SQL expects them. */
+/** Verifies once per shape that the parameters are in the order of the SQL. */
 function written(draft: Draft): string {
   const { sql, parameters } = draft.write()
   const isSame = parameters.length === draft.parameters.length && parameters.every((p, i) => p === draft.parameters[i])
@@ -96,7 +91,7 @@ export type DialectName = 'sqlite' | 'postgres'
 
 type SqlTables = { readonly [T in Table]: { readonly [column: string]: SqlValue } }
 
-/** Writes SQL and never runs it: what runs it is a driver that knows how to group, sync and give up. */
+/** Writes SQL only; drivers run it, because they have to group and sync commits. */
 export type SqlWriter = Kysely<SqlTables>
 
 export function createSqlWriter(dialect: DialectName): SqlWriter {
@@ -121,24 +116,21 @@ const DIALECTS = {
 const OPERATORS = { below: '<', atMost: '<=', above: '>', atLeast: '>=', not: 'is distinct from' } as const
 type Operator = '=' | 'is' | 'is not' | 'in' | 'other case' | (typeof OPERATORS)[keyof typeof OPERATORS]
 
-/** One condition, ready to be written as SQL. */
 interface SqlCondition {
   readonly column: Column
   readonly operator: Operator
   readonly values: readonly SqlValue[]
 }
 
-/** The conditions of a `where`, in its order. */
 export function readConditions(columns: Columns, table: Table, where: object): readonly SqlCondition[] {
   return Object.entries(where).map(([name, condition]) => readCondition(columnOf(columns, table, name), condition))
 }
 
-/** What makes the SQL of two conditions the same. */
+/** Equal for conditions with equal SQL. */
 export function shapeOf({ column, operator, values }: SqlCondition): string {
   return operator === 'in' ? `${column.name} in ${values.length}` : `${column.name} ${operator}`
 }
 
-/** The values that stand in the SQL as parameters. */
 export function parametersOf({ operator, values }: SqlCondition): readonly SqlValue[] {
   return operator === 'is' || operator === 'is not' ? [] : values
 }
@@ -146,13 +138,13 @@ export function parametersOf({ operator, values }: SqlCondition): readonly SqlVa
 type Builder = ExpressionBuilder<SqlTables, Table>
 type Bool = ExpressionWrapper<SqlTables, Table, SqlBool>
 
-/** All conditions at once; true when there are none. */
+/** Joins conditions with "and"; true when there are none. */
 export function allOf(conditions: readonly SqlCondition[]): (builder: Builder) => Bool {
   return builder => builder.and(conditions.map(condition => expression(builder, condition)))
 }
 
 function readCondition(column: Column, condition: unknown): SqlCondition {
-  // Left out it would mean "any", and the wrong row would be changed.
+  // An undefined value would otherwise mean "any", and change the wrong rows.
   if (condition === undefined) throw unclear(column)
   if (condition === null) return { column, operator: 'is', values: [null] }
   if (typeof condition !== 'object') return { column, operator: '=', values: [encode(column, condition)] }
@@ -166,7 +158,7 @@ function readCondition(column: Column, condition: unknown): SqlCondition {
   return { column, operator: OPERATORS[word as keyof typeof OPERATORS], values: [encode(column, value)] }
 }
 
-/** Lists are filled up to a power of two by repeating the last one, so that few lengths need SQL of their own. */
+/** Pads lists to a power of two by repeating the last value, so that few lengths need their own SQL. */
 function padded(column: Column, list: readonly unknown[]): readonly SqlValue[] {
   const values = list.map(value => encode(column, value))
   const last = values.at(-1)
@@ -183,7 +175,7 @@ function expression(builder: Builder, { column, operator, values }: SqlCondition
   return builder(column.sqlName, operator, values[0] as SqlValue) as Bool
 }
 
-/** All rows of the other conditions are looked at: no index has it. */
+/** Scans the rows of the other conditions: there is no index for it. */
 function otherCase(builder: Builder, { sqlName }: Column, [lower, value]: readonly SqlValue[]): Bool {
   return builder.and([
     builder(sql`lower(${sql.ref(sqlName)})`, '=', lower),
@@ -197,39 +189,33 @@ function unclear({ table, name }: Column): AppError {
 
 export type ColumnKind = 'text' | 'integer' | 'real' | 'boolean' | 'json' | 'bytes'
 
-/** A column, as the row's schema says it is. */
 export interface Column {
   readonly table: Table
-  /** In the row: `definitionHash`. */
+  /** The property of a row: `definitionHash`. */
   readonly name: string
-  /** In the database: `definition_hash`. */
+  /** The column: `definition_hash`. */
   readonly sqlName: string
   readonly kind: ColumnKind
   readonly isNullable: boolean
-  /** What stands there when a new row says nothing; `undefined` when it has to. */
+  /** The default of a new row; `undefined` where a value is required. */
   readonly fallback: unknown
 }
 
-/** The columns of every table, in the order of the schema. */
 export type Columns = Readonly<Record<Table, ReadonlyMap<string, Column>>>
 
-/** Reads the columns from the rows' schemas, so that they are written once. */
+/** Derives the columns from the row schemas. */
 export function readColumns(): Columns {
   const entries = Object.entries(ROWS).map(([table, row]) => [table, columnsOf(table as Table, row)])
   return Object.fromEntries(entries) as Columns
 }
 
-/** The column of this name. */
 export function columnOf(columns: Columns, table: Table, name: string): Column {
   const column = columns[table].get(name)
   if (!column) throw new AppError('INTERNAL', `The table "${table}" has no column "${name}".`)
   return column
 }
 
-/**
- * The value as every database keeps it. A value that some database would refuse or change is refused here, so that
- * nothing works on one store and fails on another.
- */
+/** Encodes a value. What any supported database would reject or change is rejected here, so that all stores behave alike. */
 export function encode(column: Column, value: unknown): SqlValue {
   if (value === null && column.isNullable) return null
   const encoded = ENCODERS[column.kind](value)
@@ -237,7 +223,6 @@ export function encode(column: Column, value: unknown): SqlValue {
   return encoded
 }
 
-/** The value as it was before `encode`. */
 export function decode({ kind }: Column, value: SqlValue | undefined): unknown {
   if (value === null || value === undefined) return null
   if (value instanceof Uint8Array) return plain(value)
@@ -274,7 +259,7 @@ function kindOf(schema: z.ZodType): ColumnKind {
 const UNKEEPABLE = /[\0\p{Surrogate}]/u
 
 const ENCODERS: Readonly<Record<ColumnKind, (value: unknown) => SqlValue | undefined>> = {
-  // PostgreSQL has no place for NUL, and half a surrogate pair comes back as something else.
+  // PostgreSQL cannot store NUL, and half a surrogate pair does not survive UTF-8.
   text: value => (typeof value === 'string' && !UNKEEPABLE.test(value) ? value : undefined),
   integer: value => (Number.isSafeInteger(value) ? (value as number) : undefined),
   real: value => (Number.isFinite(value) ? (value as number) : undefined),
@@ -283,12 +268,12 @@ const ENCODERS: Readonly<Record<ColumnKind, (value: unknown) => SqlValue | undef
   bytes: value => (value instanceof Uint8Array ? alone(value) : undefined),
 }
 
-/** What goes to another thread takes all of its memory along, and a piece of a pool would take the pool. */
+/** Copies a piece of a pooled buffer: sending it to another thread would send the whole pool. */
 function alone(bytes: Uint8Array): Uint8Array {
   return bytes.byteLength === bytes.buffer.byteLength ? bytes : Uint8Array.prototype.slice.call(bytes)
 }
 
-/** Some drivers give a class of their own, and a row is the same from all of them. */
+/** Some drivers return a subclass; rows are the same from all of them. */
 function plain(bytes: Uint8Array): Uint8Array {
   return bytes.constructor === Uint8Array ? bytes : new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 }
@@ -307,14 +292,12 @@ const EXPECTED: Readonly<Record<ColumnKind, string>> = {
   bytes: 'bytes',
 }
 
-/** How a number of a new row is found inside its commit. */
+/** A number of a new row that is computed inside its commit. */
 interface FoundPlace {
-  /** The column, as the row calls it. */
   readonly name: string
-  /** What makes the SQL of two the same. */
   readonly shape: string
   readonly parameters: readonly SqlValue[]
-  /** Takes its own parameters from the front. */
+  /** Takes its own parameters from the front of the list. */
   write(left: (SqlValue | undefined)[]): RawBuilder<number>
 }
 
@@ -328,7 +311,6 @@ export function foundNumber(columns: Columns, { table, row, found }: Numbered): 
   return found.by === 'copy' ? copied(columns, found) : next(columns, { table, row, found })
 }
 
-/** What a new row has in a column. */
 export function valueIn(row: object, { name, fallback }: Column): unknown {
   const value = (row as Record<string, unknown>)[name]
   return value === undefined ? fallback : value
@@ -344,7 +326,7 @@ function copied(columns: Columns, { column, from, id }: Extract<ComputedNumber, 
   }
 }
 
-/** The highest is one step in the index that there must be for it. */
+/** The maximum takes one step in the index that must exist for it. */
 function next(
   columns: Columns,
   { table, row, found }: Numbered & { readonly found: Extract<ComputedNumber, { by: 'next' }> },

@@ -7,19 +7,19 @@ export interface Connection {
   readonly isInTransaction: boolean
   exec(sql: string): void
   read(statement: Statement): readonly SqlRow[]
-  /** How many rows the statement changed, or found. */
+  /** The number of rows the statement changed, or found. */
   countRows(statement: GuardedStatement): number
   close(): void
 }
 
-/** What we use of the driver. */
+/** The part of the driver that is used. */
 interface PreparedLike {
   run(...parameters: unknown[]): { changes: number | bigint }
   all(...parameters: unknown[]): unknown[]
   setReturnArrays(isOn: boolean): void
 }
 
-/** Opens the file, and makes sure that a commit will mean what it says. */
+/** Opens the file, and verifies that commits will be durable. */
 export function openConnection({ file, readOnly }: WorkerSettings): Connection {
   const database = new DatabaseSync(file, { readOnly, timeout: BUSY_MS, defensive: true })
   try {
@@ -44,14 +44,14 @@ export function openConnection({ file, readOnly }: WorkerSettings): Connection {
   }
 }
 
-/** Only a checkpoint of our own other thread can be in the way, and never for long. */
+/** Only a checkpoint of our own other thread can block, and never for long. */
 const BUSY_MS = 5_000
 
 const READING = 'PRAGMA trusted_schema = OFF'
 
 /**
- * `fullfsync` makes macOS push the data through the drive's own cache, elsewhere it does nothing. The limit gives back
- * the disk that the log took during a burst.
+ * `fullfsync` makes macOS flush the drive's own cache; elsewhere it does nothing. The size limit frees the disk that the log took
+ * during a burst.
  */
 const WRITING = `
   PRAGMA journal_mode = WAL;
@@ -64,7 +64,7 @@ const WRITING = `
 
 const FULL = 2
 
-/** SQLite takes such a setting without a word also where it has no effect, so both are read back. */
+/** SQLite accepts these settings silently where they have no effect, so they are read back. */
 function proveDurable(read: (pragma: string) => unknown): void {
   const journal = read('PRAGMA journal_mode')
   const synchronous = read('PRAGMA synchronous')
@@ -76,7 +76,7 @@ function proveDurable(read: (pragma: string) => unknown): void {
 
 const MOST_PREPARED = 500
 
-/** Statements are prepared once; of too many the oldest go. */
+/** Caches prepared statements; the oldest are evicted. */
 function createPreparedStatements(prepare: (sql: string) => PreparedLike): (sql: string) => PreparedLike {
   const known = new Map<string, PreparedLike>()
   return sql => {

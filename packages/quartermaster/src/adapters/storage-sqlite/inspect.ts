@@ -4,38 +4,32 @@ import type { Worker } from 'node:worker_threads'
 import { messageOf } from '../../contracts/index.ts'
 import { migrationsFor, type SqlRow } from '../storage-sql/index.ts'
 import { explain } from './errors.ts'
-import { toFault } from './fault.ts'
 import type { Answer, Fault, FromWorker, Request, ToWorker } from './protocol.ts'
+import { toFault } from './protocol.ts'
 import { findWorker } from './worker-entry.ts'
 
-/** What a look at the file of a store found. */
 export type StoreCondition =
-  /** There is no file, or one without a single byte: the next start makes the store. */
+  /** There is no file, or an empty one: the next start creates the store. */
   | { readonly state: 'absent' }
   | { readonly state: 'sound' }
-  /** Its owner is in the middle of something. */
+  /** The owner is in the middle of a write. */
   | { readonly state: 'busy' }
   | { readonly state: 'tooNew'; readonly version: number; readonly newest: number }
   | { readonly state: 'damaged'; readonly reason: string }
-  /** Unknown: it cannot be read. */
   | { readonly state: 'unreadable'; readonly reason: string }
 
-/** The file of the store in this folder. */
 export function storeFile(dir: string): string {
   return join(dir, 'store.db')
 }
 
-/** Whether the folder has no store yet, as far as its file tells. */
+/** Whether the folder has no store yet. */
 export function isStoreAbsent(dir: string): boolean {
-  // Only its size: closing a file that SQLite has open in this process would drop the locks on it.
+  // Only the size: closing a file that SQLite has open in this process would drop its locks.
   const found = statSync(storeFile(dir), { throwIfNoEntry: false })
   return !found || (found.isFile() && found.size === 0)
 }
 
-/**
- * Looks at the store in this folder without owning or changing it, in a thread of its own: a large one takes seconds. It
- * may be in use meanwhile.
- */
+/** Inspects the store without changing it, in its own thread: a large one takes seconds. The store may be in use. */
 export async function inspectStore(dir: string): Promise<StoreCondition> {
   try {
     if (isStoreAbsent(dir)) return { state: 'absent' }
@@ -51,18 +45,18 @@ export async function inspectStore(dir: string): Promise<StoreCondition> {
   }
 }
 
-type Asked = { readonly rows: readonly SqlRow[] } | { readonly fault: Fault }
+type ReadAnswer = { readonly rows: readonly SqlRow[] } | { readonly fault: Fault }
 
 const SQLITE_BUSY = 5
-/** What SQLite says of the contents, and not of the way to them. */
+/** Result codes about the contents of the file, not about access to it. */
 const SQLITE_CORRUPT = 11
 const SQLITE_NOTADB = 26
-/** One thing that is wrong is enough to know. */
+/** The first problem is enough. */
 const CHECK = 'PRAGMA quick_check(1)'
 const HAS_VERSIONS = `select 1 from "sqlite_schema" where "name" = 'schema_versions'`
 const VERSION = 'select coalesce(max("version"), 0) from "schema_versions"'
 
-async function judge(read: (sql: string) => Promise<Asked>): Promise<StoreCondition> {
+async function judge(read: (sql: string) => Promise<ReadAnswer>): Promise<StoreCondition> {
   const checked = await read(CHECK)
   if ('fault' in checked) return faulty(checked.fault)
   const [said] = checked.rows[0] ?? []
@@ -83,20 +77,20 @@ function faulty(fault: Fault): StoreCondition {
   return { state: isContents ? 'damaged' : 'unreadable', reason: explain(fault) }
 }
 
-/** SQLite begins with a heading that only says which database it means. */
+/** SQLite starts with a heading that names the database. */
 function firstLine(text: string): string {
   return (text.split('\n').find(line => line.trim() !== '' && !line.startsWith('***')) ?? text).trim()
 }
 
-/** Asks a worker of our own, one question after the other. An ended worker answers none. */
-function questioner(worker: Worker): (sql: string) => Promise<Asked> {
-  const ended = new Promise<Asked>(resolve => {
+/** Sends queries to a worker, one after the other. A worker that has ended fails them. */
+function questioner(worker: Worker): (sql: string) => Promise<ReadAnswer> {
+  const ended = new Promise<ReadAnswer>(resolve => {
     const fail = (error: unknown) => resolve({ fault: toFault(error) })
     worker.once('error', fail)
     worker.once('exit', code => fail(new Error(`its thread ended with exit code ${code}`)))
   })
   return sql => {
-    const answered = new Promise<Asked>(resolve => {
+    const answered = new Promise<ReadAnswer>(resolve => {
       worker.once('message', (message: FromWorker) =>
         resolve(message.kind === 'refused' ? { fault: message.fault } : rowsIn(message.answers[0])),
       )
@@ -108,7 +102,7 @@ function questioner(worker: Worker): (sql: string) => Promise<Asked> {
   }
 }
 
-function rowsIn(answer: Answer | undefined): Asked {
+function rowsIn(answer: Answer | undefined): ReadAnswer {
   if (answer && 'rows' in answer) return { rows: answer.rows }
   return { fault: answer && 'fault' in answer ? answer.fault : { message: 'it answered something else' } }
 }

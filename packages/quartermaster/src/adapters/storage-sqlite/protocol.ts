@@ -1,12 +1,10 @@
 import type { Group, GuardedStatement, SqlRow, Statement, StatementsOutcome } from '../storage-sql/index.ts'
 
-// What the threads say to each other. All of it is data: the worker knows SQL and nothing of our tables and errors, and
-// so loads nothing but the driver.
+// Messages between threads. They are plain data: the worker knows no tables and no errors of ours, so it loads only the driver.
 
-/** What a worker is told when it starts. */
 export interface WorkerSettings {
   readonly file: string
-  /** One that only reads cannot write by mistake, and does not wait for writers. */
+  /** A read-only worker cannot write by mistake, and does not wait for writers. */
   readonly readOnly: boolean
 }
 
@@ -21,14 +19,13 @@ export type Answer =
   | { readonly id: number; readonly rows: readonly SqlRow[] }
   | {
       readonly id: number
-      readonly fault: Fault /** Whether it may have been done all the same. */
+      readonly fault: Fault /** The commit may have happened all the same. */
       readonly isUnknown: boolean
     }
 
-/** What went wrong, as far as SQLite says. */
 export interface Fault {
   readonly message: string
-  /** SQLite's result code, without its refinements. */
+  /** SQLite's primary result code. */
   readonly code?: number
 }
 
@@ -36,5 +33,12 @@ export type ToWorker = { readonly kind: 'requests'; readonly requests: readonly 
 
 export type FromWorker =
   | { readonly kind: 'answers'; readonly answers: readonly Answer[]; readonly group?: Group }
-  /** The file cannot be used, and trying again would not help. */
+  /** The file cannot be used, and a retry would not help. */
   | { readonly kind: 'refused'; readonly fault: Fault }
+
+/** An error as another thread can receive it. In a file of its own, because the reader process loads nothing that it does not need. */
+export function toFault(error: unknown): Fault {
+  if (!(error instanceof Error)) return { message: String(error) }
+  const { message } = error
+  return 'errcode' in error && typeof error.errcode === 'number' ? { message, code: error.errcode & 0xff } : { message }
+}

@@ -1,18 +1,18 @@
 import { text } from 'node:stream/consumers'
 import type { SqlRow, Statement } from '../storage-sql/index.ts'
 import { openConnection } from './connection.ts'
-import { toFault } from './fault.ts'
 import type { Fault } from './protocol.ts'
+import { toFault } from './protocol.ts'
 
-// A process that asks one question of one file and ends. It can be ended while SQLite is at work: to end a thread there
-// takes the whole process with it, because the driver throws where it cannot be caught.
+// A process that answers one query and exits. It can be killed while SQLite works; terminating a thread there would crash the
+// whole process, because the driver throws where nothing can catch it.
 
-/** What it is told on its standard input. */
+/** The query on standard input. */
 export interface Question extends Statement {
   readonly file: string
 }
 
-/** What it says on its standard output. */
+/** The answer on standard output. */
 export type Reply = { readonly rows: readonly SqlRow[] } | { readonly fault: Fault }
 
 export async function answerOnce(): Promise<void> {
@@ -31,7 +31,7 @@ function reply({ file, sql, parameters }: Question): Reply {
   }
 }
 
-/** Bytes have no form of their own in JSON. */
+/** JSON has no bytes. */
 function asJson(_key: string, value: unknown): unknown {
   return value instanceof Uint8Array ? `x'${Buffer.from(value).toString('hex')}'` : value
 }

@@ -6,12 +6,12 @@ import { explain } from './errors.ts'
 import type { Question, Reply } from './reader-process.ts'
 import { findReaderProcess } from './worker-entry.ts'
 
-/** Reads SQLite files of others, and never writes them. Each question is asked in a process of its own. */
+/** Reads foreign SQLite files, each query in its own process. */
 export interface SqliteReaders {
   open(file: string): SqlConnection
 }
 
-/** A few effects of a few calls; more at once would be felt by everything else. */
+/** Enough for the effects of a few calls; more would slow everything else down. */
 const MOST_PROCESSES = 16
 const MOST_BYTES = 16 * 1024 * 1024
 
@@ -47,7 +47,7 @@ function toSqlValue(value: unknown): SqlValue {
   return typeof value === 'boolean' ? Number(value) : null
 }
 
-/** Settles when the process is gone, which is as soon as no caller waits. */
+/** Settles when the process has ended, at the latest when the signal aborts. */
 function askProcess(code: readonly string[], question: Question, signal: AbortSignal): Promise<Reply> {
   return new Promise((resolve, reject) => {
     signal.throwIfAborted()
@@ -61,7 +61,7 @@ function askProcess(code: readonly string[], question: Question, signal: AbortSi
       if (size > MOST_BYTES) stop()
       else parts.push(part)
     })
-    // One that could not be started, or was ended, does not read; what becomes of it is told below.
+    // A process that did not start or was killed reads nothing; its end is reported below.
     child.stdin.on('error', () => {})
     child.stdin.end(JSON.stringify(question))
     child.on('error', error => resolve({ fault: { message: messageOf(error) } }))

@@ -50,7 +50,7 @@ describe('the file of the store', () => {
     await (await openSqliteStore({ dir, log, migrations: shapes.slice(0, 3) })).close()
     expect(told()).toEqual([])
     await (await openSqliteStore({ dir, log })).close()
-    expect(told()).toEqual([expect.stringContaining('Changing the shape of the store')])
+    expect(told()).toEqual([expect.stringContaining('Migrating the store')])
     await (await openSqliteStore({ dir, log })).close()
     expect(told()).toEqual([])
   })

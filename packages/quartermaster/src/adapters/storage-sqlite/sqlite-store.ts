@@ -12,19 +12,17 @@ import {
   type StoreStatistics,
 } from '../storage-sql/index.ts'
 import { unusable } from './errors.ts'
-import { toFault } from './fault.ts'
 import { storeFile } from './inspect.ts'
 import type { Answer } from './protocol.ts'
+import { toFault } from './protocol.ts'
 import { findWorker } from './worker-entry.ts'
 import { createWorkerQueue, type WorkerQueue } from './worker-queue.ts'
 
-/** A store in a folder. */
 export interface SqliteStore extends Store {
-  /** What it has done so far, for metrics. */
   statistics(): StoreStatistics
-  /** The settings that make a commit durable, as the database itself tells them. */
+  /** The durability settings, as the database reports them. */
   durability(): Promise<{ readonly journal: string; readonly synchronous: number }>
-  /** Finishes what was asked for before, then lets go of the file. May be called again. */
+  /** Finishes queued requests and closes the file. Idempotent. */
   close(): Promise<void>
 }
 
@@ -32,19 +30,16 @@ export interface SqliteStoreOptions {
   /** The data folder. The opener of the store holds the folder's lock. */
   readonly dir: string
   readonly log: Log
-  /** Requests that may wait; one more gets `STORE_BUSY`. */
+  /** Requests that may wait; more are rejected with `STORE_BUSY`. */
   readonly mostWaiting?: number
-  /** The shapes of the database, when they are not this version's own. */
+  /** For tests of other schema versions. */
   readonly migrations?: readonly Migration[]
 }
 
-/**
- * A minute's worth on a slow disk. Waiting callers are what slows a burst down; the bound is there for the one that
- * would fill the memory.
- */
+/** A minute's worth on a slow disk. Bursts are slowed down by waiting callers; this bound protects the memory. */
 const MOST_WAITING = 20_000
 
-/** Opens the store in this folder, made and brought to this version's shape if need be. */
+/** Opens the store in this folder, creating or migrating it if needed. */
 export async function openSqliteStore(options: SqliteStoreOptions): Promise<SqliteStore> {
   const { dir, log, mostWaiting = MOST_WAITING, migrations = migrationsFor('sqlite') } = options
   const file = storeFile(dir)
@@ -60,7 +55,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Sqli
       refusal: fault => unusable(file, fault),
       onGroup: counters.group,
     })
-  // Two threads: a slow read holds up reads, and no commit.
+  // Two threads: a slow read blocks other reads, but no commit.
   const committer = queue('store-committer', false)
   const reader = queue('store-reader', true)
   try {
@@ -79,12 +74,12 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Sqli
       restarts: committer.restarts() + reader.restarts(),
     }),
     durability: () => readDurability(committer),
-    // The last one out tidies up, and one that only reads could not.
+    // The last connection to close cleans up the log, and a read-only one could not.
     close: () => committer.close(reader.close()),
   }
 }
 
-/** SQLite would make the file readable for others; its companions take the mode of this one. */
+/** SQLite would create the file readable for others; its companion files take the same mode. */
 function createPrivately(file: string): void {
   try {
     closeSync(openSync(file, 'wx', 0o600))

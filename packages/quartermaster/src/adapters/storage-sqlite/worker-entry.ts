@@ -6,7 +6,7 @@ import type { WorkerSettings } from './protocol.ts'
 
 type StartWorker = (name: string, settings: WorkerSettings) => Worker
 
-/** Finds the worker's code: the compiled file beside this one, or the source when this is the source. */
+/** Finds the worker's code: the compiled file, or a bundle of the source when running from source. */
 export async function findWorker(): Promise<StartWorker> {
   const code = IS_SOURCE ? await bundleSource() : COMPILED
   // Without our flags and variables: those of a test runner would keep the worker from starting.
@@ -14,7 +14,7 @@ export async function findWorker(): Promise<StartWorker> {
   return (name, settings) => new Worker(code, { ...options, name, workerData: settings })
 }
 
-/** The same code for a process that asks one question, as arguments of Node. */
+/** The same code for a process that answers one query, as arguments of Node. */
 export async function findReaderProcess(): Promise<readonly string[]> {
   return IS_SOURCE ? ['-e', await bundleSource()] : [fileURLToPath(COMPILED)]
 }
@@ -23,7 +23,7 @@ const IS_SOURCE = import.meta.url.endsWith('.ts')
 const COMPILED = new URL('worker.js', import.meta.url)
 const DRIVER = '@photostructure/sqlite'
 
-/** Tests run on the sources, and Node 20 does not run TypeScript. */
+/** For tests: Node 20 does not run TypeScript. */
 const bundleSource = remembered(async (): Promise<string> => {
   const { build } = await import('esbuild')
   const driver = createRequire(import.meta.url).resolve(DRIVER)

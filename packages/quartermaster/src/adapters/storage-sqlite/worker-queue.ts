@@ -3,17 +3,15 @@ import type { AppError } from '../../contracts/index.ts'
 import type { Log } from '../../core/kernel/index.ts'
 import type { Group } from '../storage-sql/index.ts'
 import { closed, givenUp, overloaded, unanswered, undone, unknownOutcome } from './errors.ts'
-import { toFault } from './fault.ts'
 import type { Answer, Fault, FromWorker, ToWorker, Work } from './protocol.ts'
+import { toFault } from './protocol.ts'
 
-/** The way to one worker and back. */
+/** Requests to one worker. */
 export interface WorkerQueue {
   ask(work: Work): Promise<Answer>
-  /** Requests that have no answer yet. */
   waiting(): number
-  /** Times a worker that had died was replaced. */
   restarts(): number
-  /** Refuses what comes, answers everything that was asked before, and ends the worker; after the others, if any. */
+  /** Refuses new requests, finishes the queued ones, and ends the worker; after `others`, if given. */
   close(others?: Promise<void>): Promise<void>
 }
 
@@ -21,10 +19,10 @@ export interface WorkerQueueOptions {
   readonly name: string
   readonly start: () => Worker
   readonly log: Log
-  /** The error for a worker that says it cannot work. */
+  /** The error for a worker that reports it cannot work. */
   readonly refusal: (fault: Fault) => AppError
   readonly onGroup?: (group: Group) => void
-  /** Requests that may wait; one more is refused. */
+  /** Requests that may wait; more are refused. */
   readonly mostWaiting: number
 }
 
@@ -35,13 +33,12 @@ interface Pending {
   reject(error: AppError): void
 }
 
-/** Requests that the worker has at a time. What it does not have yet is not lost with it. */
+/** Requests sent to the worker at a time. Those not sent yet survive its death. */
 const WINDOW = 1_024
 
 /**
- * Hands requests to a worker that is started for the first of them. When it dies, what it had in its hands is answered
- * with an error and another takes its place; one that dies before it has answered anything would die again, so the queue
- * gives up and refuses everything.
+ * Sends requests to a worker, which starts with the first of them. When it dies, the requests it had fail and a new worker takes
+ * over. A worker that dies before its first answer would die again, so the queue then fails permanently.
  */
 export function createWorkerQueue({
   name,
@@ -65,7 +62,7 @@ export function createWorkerQueue({
   function schedule(): void {
     if (isScheduled) return
     isScheduled = true
-    // Others that ask in the same turn of the event loop go into the same message.
+    // Requests of the same event-loop turn share a message.
     queueMicrotask(() => {
       isScheduled = false
       send()
@@ -81,7 +78,7 @@ export function createWorkerQueue({
       running.ref()
       post(running, { kind: 'requests', requests: batch.map(({ id, work }) => ({ id, ...work })) })
     } catch (error) {
-      // A thread that cannot be started, for want of memory.
+      // The thread could not be started, for lack of memory.
       giveUp(givenUp(error))
     }
   }
@@ -108,7 +105,7 @@ export function createWorkerQueue({
     else if (sent.size === 0) rest()
   }
 
-  /** An idle worker keeps no process alive. */
+  /** An idle worker does not keep the process alive. */
   function rest(): void {
     worker?.unref()
     onIdle?.()
@@ -121,7 +118,7 @@ export function createWorkerQueue({
   function end(ended: Worker, cause: unknown): void {
     if (ended !== worker) return
     worker = undefined
-    // A worker that says it cannot work has done nothing; how far any other came is unknown.
+    // A worker that reports it cannot work has done nothing; how far any other came is unknown.
     if (failure) return giveUp(failure)
     const lost = takeSent()
     const fault = toFault(cause)
