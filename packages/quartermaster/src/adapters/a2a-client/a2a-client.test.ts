@@ -52,9 +52,9 @@ describe('the card of an agent elsewhere', () => {
   })
 
   it.each([
-    ['is nothing of the kind', () => ({ hello: 1 }), /names no interface/],
+    ['is nothing of the kind', () => ({ hello: 1 }), /has no interface/],
     ['is a list', () => [], /no agent card/],
-    ['is one of 0.3', () => ({ protocolVersion: '0.3.0', url: 'http://x' }), /older A2A.*We speak version 1\.0/],
+    ['is one of 0.3', () => ({ protocolVersion: '0.3.0', url: 'http://x' }), /older A2A version. Version 1\.0/],
     [
       'speaks another version',
       (url: string) => ({ supportedInterfaces: [interfaceAt(url, { protocolVersion: '2.0' })] }),
@@ -63,7 +63,7 @@ describe('the card of an agent elsewhere', () => {
     [
       'speaks gRPC alone',
       (url: string) => ({ supportedInterfaces: [interfaceAt(url, { protocolBinding: 'GRPC' })] }),
-      /speaks "GRPC" only. We speak JSONRPC and HTTP\+JSON/,
+      /speaks "GRPC" only. Supported are JSONRPC and HTTP\+JSON/,
     ],
     [
       'wants an extension',
@@ -71,7 +71,7 @@ describe('the card of an agent elsewhere', () => {
         supportedInterfaces: [interfaceAt(url)],
         capabilities: { extensions: [{ uri: 'urn:x', required: true }] },
       }),
-      /wants the extension "urn:x"/,
+      /requires the extension "urn:x"/,
     ],
     [
       'leads inside this network',
@@ -95,8 +95,8 @@ describe('the card of an agent elsewhere', () => {
 
   it.each([
     [404, 'unfit', /no card at this address/],
-    [401, 'unauthorized', /does not let us in/],
-    [302, 'unfit', /sends us elsewhere/],
+    [401, 'unauthorized', /rejects our credentials/],
+    [302, 'unfit', /It redirects/],
     [500, 'broken', /HTTP 500/],
   ])('is not had where HTTP %i is answered', async (status, trouble, message) => {
     const { card } = await agentThat(
@@ -112,7 +112,7 @@ describe('the card of an agent elsewhere', () => {
 
   it('may be no JSON', async () => {
     const { card } = await agentThat(({ response }) => void response.writeHead(200).end('<html>'))
-    await expect(card()).rejects.toMatchObject({ trouble: 'unfit', message: expect.stringMatching(/no JSON/) })
+    await expect(card()).rejects.toMatchObject({ trouble: 'unfit', message: expect.stringMatching(/not JSON/) })
   })
 
   it('is asked for with the key, and so is everything else there', async () => {

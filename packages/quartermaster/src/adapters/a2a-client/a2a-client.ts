@@ -8,7 +8,7 @@ import {
 } from '../../core/external-peers/index.ts'
 import type { CancelSignal } from '../../core/kernel/index.ts'
 import { createEventParser, type HttpAnswer, headerOf, isGood, readText } from '../http-client/index.ts'
-import { createExchange, type ExchangeOptions, httpFailure, parseCard, saidFailure } from './exchange.ts'
+import { createExchange, type ExchangeOptions, httpFailure, parseCard, protocolFailure } from './exchange.ts'
 import {
   BINDINGS,
   createEventQueue,
@@ -27,33 +27,37 @@ export interface A2aClient extends RemoteAgents {
 export const A2A_CLIENT_LIMITS = {
   cardBytes: 256 * 1_024,
   cardMs: 15_000,
-  /** A result of 16 MiB, or a file of 25 MB as text, with what is around it. */
+  /** A result of 16 MiB or a file of 25 MB as text, with its envelope. */
   answerBytes: 40 * 1_024 * 1_024,
-  /** What is asked about a task is answered from memory. */
+  /** Questions about a task are answered from memory. */
   askedMs: 30_000,
-  /** Some answer a message only when all is done, although they are asked not to. */
+  /** Some agents answer a message only at the end of its task, although asked not to. */
   saidMs: 600_000,
-  /** A stream that was silent for so long may have no writer any more. */
+  /** A stream that is silent for this long may be dead. */
   silenceMs: 90_000,
 }
 
-/** Speaks A2A 1.0 with agents elsewhere, in both bindings over HTTP. */
+/** An A2A 1.0 client, for both bindings over HTTP. */
 export function createA2aClient(options: ExchangeOptions): A2aClient {
   const { clock } = options
   const exchange = createExchange(options)
 
-  /** All of an answer, within a time. */
-  async function whole(place: CardPlace, asked: Omit<Parameters<typeof exchange.ask>[1], 'accept'>, bytes: number) {
-    const answer = await exchange.ask(place, { ...asked, accept: 'application/json, application/a2a+json' })
+  /** Reads a whole answer, within a time limit. */
+  async function request(
+    place: CardPlace,
+    options: Omit<Parameters<typeof exchange.ask>[1], 'accept'>,
+    maxBytes: number,
+  ) {
+    const answer = await exchange.ask(place, { ...options, accept: 'application/json, application/a2a+json' })
     let cancel = () => {}
     try {
       const late = new Promise<never>((_, reject) => {
-        cancel = clock.after(asked.answerMs, () => {
+        cancel = clock.after(options.answerMs, () => {
           answer.body.destroy()
-          reject(new RemoteFailure('unreachable', `It has not answered within ${asked.answerMs} ms.`))
+          reject(new RemoteFailure('unreachable', `It has not answered within ${options.answerMs} ms.`))
         })
       })
-      return { answer, text: await Promise.race([readText(answer.body, bytes), late]) }
+      return { answer, text: await Promise.race([readText(answer.body, maxBytes), late]) }
     } catch (error) {
       throw error instanceof RemoteFailure ? error : cutOff(error)
     } finally {
@@ -64,7 +68,7 @@ export function createA2aClient(options: ExchangeOptions): A2aClient {
   async function call(place: RemotePlace, operation: Operation, given: Given, signal: CancelSignal): Promise<unknown> {
     const binding = BINDINGS[place.binding]
     const answerMs = operation === 'SendMessage' ? A2A_CLIENT_LIMITS.saidMs : A2A_CLIENT_LIMITS.askedMs
-    const { answer, text } = await whole(
+    const { answer, text } = await request(
       place,
       { ...binding.write(place, operation, given), signal, answerMs },
       A2A_CLIENT_LIMITS.answerBytes,
@@ -90,19 +94,19 @@ export function createA2aClient(options: ExchangeOptions): A2aClient {
       const text = await readText(answer.body, A2A_CLIENT_LIMITS.cardBytes).catch(error =>
         Promise.reject(cutOff(error)),
       )
-      // Errors of JSON-RPC come with a good status. A server that answers with a task does not stream, whatever its card says.
+      // JSON-RPC errors have a good status. A server that answers with a task does not stream, whatever its card says.
       resultOf(binding, answer, text)
       throw new RemoteFailure('unsupported', 'It does not answer with a stream.')
     }
     for await (const data of dataOf(answer)) {
-      const told = binding.read(data)
-      if ('error' in told) throw saidFailure(told.error)
-      const event = parseEvent(told.result)
+      const message = binding.read(data)
+      if ('error' in message) throw protocolFailure(message.error)
+      const event = parseEvent(message.result)
       if (event) yield event
     }
   }
 
-  /** What the events of a stream hold, until it ends or has been silent for long. */
+  /** The data of a stream's events, until it ends or is silent for too long. */
   async function* dataOf({ body }: HttpAnswer): AsyncGenerator<unknown> {
     const queue = createEventQueue<string>()
     const parse = createEventParser({
@@ -111,15 +115,15 @@ export function createA2aClient(options: ExchangeOptions): A2aClient {
       onRetry: () => {},
     })
     let cancel = () => {}
-    const listen = () => {
+    const restartTimer = () => {
       cancel()
-      // It is opened again, after a look at how the task is.
+      // The caller opens the stream again, after reading the task.
       cancel = clock.after(A2A_CLIENT_LIMITS.silenceMs, () => queue.end())
     }
-    listen()
+    restartTimer()
     body.read({
       onData(chunk) {
-        listen()
+        restartTimer()
         try {
           parse(chunk)
         } catch (error) {
@@ -139,8 +143,13 @@ export function createA2aClient(options: ExchangeOptions): A2aClient {
 
   return {
     async card(place, signal) {
-      const asked = { method: 'GET', url: new URL(place.cardUrl), signal, answerMs: A2A_CLIENT_LIMITS.cardMs } as const
-      const { answer, text } = await whole(place, asked, A2A_CLIENT_LIMITS.cardBytes)
+      const options = {
+        method: 'GET',
+        url: new URL(place.cardUrl),
+        signal,
+        answerMs: A2A_CLIENT_LIMITS.cardMs,
+      } as const
+      const { answer, text } = await request(place, options, A2A_CLIENT_LIMITS.cardBytes)
       if (answer.status === 404) throw new RemoteFailure('unfit', 'There is no card at this address (HTTP 404).')
       if (!isGood(answer)) throw httpFailure(answer, undefined)
       return parseCard(cardJson(text), place)
@@ -159,7 +168,7 @@ export function createA2aClient(options: ExchangeOptions): A2aClient {
 function resultOf(binding: (typeof BINDINGS)[keyof typeof BINDINGS], answer: HttpAnswer, text: string): unknown {
   if (!isGood(answer)) throw httpFailure(answer, binding.readError(safeJson(text)))
   const read = binding.read(parseJson(text))
-  if ('error' in read) throw saidFailure(read.error)
+  if ('error' in read) throw protocolFailure(read.error)
   return read.result
 }
 
@@ -175,11 +184,13 @@ function cardJson(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch (error) {
-    throw new RemoteFailure('unfit', 'What is there is no JSON, and so no card.', { cause: error })
+    throw new RemoteFailure('unfit', 'There is no agent card at this address: the answer is not JSON.', {
+      cause: error,
+    })
   }
 }
 
-/** What is behind an error may be a page of a proxy. */
+/** An error page of a proxy is not JSON. */
 function safeJson(text: string): unknown {
   try {
     return JSON.parse(text)

@@ -21,44 +21,35 @@ import {
   refuseUnsafe,
 } from '../http-client/index.ts'
 
-/** One request to an agent elsewhere. */
-interface Asked {
+interface RequestOptions {
   readonly method: 'GET' | 'POST'
   readonly url: URL
   readonly body?: unknown
   readonly accept: string
   readonly signal: CancelSignal
-  /** How long the first line of the answer may take. */
+  /** The time limit of the answer's headers. */
   readonly answerMs: number
-}
-
-interface Exchange {
-  /** Rejects with a `RemoteFailure` when there is no answer. The body is not yet read. */
-  ask(place: CardPlace, asked: Asked): Promise<HttpAnswer>
-  close(): void
 }
 
 export interface ExchangeOptions {
   readonly clock: Clock
-  /** How names become addresses. */
+  /** Resolves host names. */
   readonly resolve?: Resolve | undefined
 }
 
 /**
- * Reaches what the owner has named, and public addresses; nothing else inside this network, and no redirect. The address of a card
- * is the owner's word, and what the card says of where to go on is a stranger's.
+ * Sends requests to public addresses and to hosts that the owner named, without following redirects. The owner chose the card's
+ * address; the addresses inside a card come from a stranger, so they must not reach into this network.
  */
-export function createExchange({ clock, resolve }: ExchangeOptions): Exchange {
+export function createExchange({ clock, resolve }: ExchangeOptions) {
   const free = createHttpClient({ clock, useProxy: true })
   const guarded = createHttpClient({ clock, lookup: guardedLookup(resolve) })
 
-  function clientFor(place: CardPlace, url: URL) {
-    const isNamed = reachable(place, url)
-    return isNamed ? free : guarded
-  }
+  const clientFor = (place: CardPlace, url: URL) => (reachable(place, url) ? free : guarded)
 
   return {
-    async ask(place, { method, url, body, accept, signal, answerMs }) {
+    /** Rejects with a `RemoteFailure` when there is no answer. The body is not read yet. */
+    async ask(place: CardPlace, { method, url, body, accept, signal, answerMs }: RequestOptions): Promise<HttpAnswer> {
       try {
         return await clientFor(place, url).send({
           method,
@@ -85,7 +76,7 @@ export function createExchange({ clock, resolve }: ExchangeOptions): Exchange {
   }
 }
 
-/** Whether the owner has named this address. Throws `RemoteFailure` for one that may not be gone to. */
+/** Whether the owner named this host. Throws `RemoteFailure` for a forbidden address. */
 function reachable({ cardUrl, hosts }: CardPlace, url: URL): boolean {
   const home = new URL(cardUrl)
   const isNamed = namedHosts(home, hosts)
@@ -108,7 +99,7 @@ function unreached(error: unknown): RemoteFailure {
   return new RemoteFailure(cause instanceof HttpFailure ? 'unreachable' : 'unfit', messageOf(cause), { cause })
 }
 
-/** What the specification has a code for (A2A 1.0 §5.4), and JSON-RPC. All others are refusals. */
+/** Codes of A2A 1.0 §5.4 and of JSON-RPC. All others count as refusals. */
 const BY_CODE: Readonly<Record<number, RemoteTrouble>> = {
   [-32_001]: 'unknownTask',
   [-32_002]: 'refused',
@@ -122,33 +113,36 @@ const BY_REASON: Readonly<Record<string, RemoteTrouble>> = {
   UNSUPPORTED_OPERATION: 'unsupported',
 }
 
-/** What is shown of its words. */
+/** The longest quote of a foreign message. */
 const MOST_SAID = 300
 
-export interface SaidError {
+export interface ProtocolFault {
   readonly code?: number | undefined
   readonly message?: string | undefined
-  /** By the name of the specification, where it says one. */
+  /** The name of the error in the specification, if given. */
   readonly reason?: string | undefined
 }
 
-/** An error that was said in the protocol itself. */
-export function saidFailure({ code, message, reason }: SaidError): RemoteFailure {
+/** An error of the protocol. */
+export function protocolFailure({ code, message, reason }: ProtocolFault): RemoteFailure {
   const trouble =
     (reason === undefined ? undefined : BY_REASON[reason]) ?? (code === undefined ? undefined : BY_CODE[code])
   return new RemoteFailure(trouble ?? 'refused', `It says: ${plainLine(message ?? '', MOST_SAID) || 'nothing more'}`)
 }
 
-/** An answer that is no answer of the protocol. */
-export function httpFailure(answer: HttpAnswer, said: SaidError | undefined): RemoteFailure {
+/** An HTTP answer that is no answer of the protocol. */
+export function httpFailure(answer: HttpAnswer, said: ProtocolFault | undefined): RemoteFailure {
   const { status } = answer
   if (status === 401 || status === 403)
-    return new RemoteFailure('unauthorized', `It does not let us in (HTTP ${status}).`)
+    return new RemoteFailure('unauthorized', `It rejects our credentials (HTTP ${status}).`)
   if (status === 429 || status === 503)
     return new RemoteFailure('busy', `It is busy (HTTP ${status}).`, { retryAfterMs: secondsOf(answer) })
   if (status >= 300 && status < 400)
-    return new RemoteFailure('unfit', 'It sends us elsewhere, which is not followed. Add the peer by that address.')
-  if (said?.reason !== undefined || (said?.code !== undefined && said.code < 0)) return saidFailure(said)
+    return new RemoteFailure(
+      'unfit',
+      'It redirects, which is not followed. Add the peer with the address it redirects to.',
+    )
+  if (said?.reason !== undefined || (said?.code !== undefined && said.code < 0)) return protocolFailure(said)
   if (status >= 500) return new RemoteFailure('broken', `It failed (HTTP ${status}).`)
   if (status === 404 || status === 405 || status === 501)
     return new RemoteFailure('unsupported', `There is nothing at this address (HTTP ${status}).`)
@@ -170,7 +164,7 @@ const Interface = z.object({
   tenant: z.string().max(256).nullish(),
 })
 
-/** As much of a card as we go by. One of 0.3 has a `protocolVersion` of its own. */
+/** The fields of a card that are used. A card of 0.3 has its own `protocolVersion`. */
 const Card = z.object({
   supportedInterfaces: z.array(z.unknown()).nullish(),
   protocolVersion: Text,
@@ -182,23 +176,23 @@ const Card = z.object({
 const Skill = z.object({ id: z.string(), name: Text, description: Text, tags: z.array(z.unknown()).nullish() })
 const Extension = z.object({ uri: z.string(), required: z.literal(true) })
 
-/** The one that is spoken where there are several: the others say nothing more. */
+/** Supported bindings, preferred first. */
 const BINDINGS = ['JSONRPC', 'HTTP+JSON'] as const
 const VERSION = /^1(\.\d+)?$/
 const MOST_SKILLS = 200
 
-/** What counts of a card. Throws `RemoteFailure` for one that we cannot do anything with, and says why. */
+/** Validates an agent card. Throws `RemoteFailure` for one that cannot be used, and says why. */
 export function parseCard(value: unknown, place: CardPlace): SeenCard {
   const card = Card.safeParse(value)
-  if (!card.success) throw unfit('What is there is no agent card.')
+  if (!card.success) throw unfit('There is no agent card at this address.')
   const { supportedInterfaces, protocolVersion, capabilities, description, version, skills } = card.data
   const all = (supportedInterfaces ?? []).flatMap(one => Interface.safeParse(one).data ?? [])
-  if (all.length === 0 && protocolVersion) throw unfit('It is a card of an older A2A. We speak version 1.0.')
-  if (all.length === 0) throw unfit('It names no interface that is reached by http: or https:.')
+  if (all.length === 0 && protocolVersion) throw unfit('The card is of an older A2A version. Version 1.0 is supported.')
+  if (all.length === 0) throw unfit('The card has no interface with an http: or https: address.')
   const current = all.filter(one => VERSION.test(one.protocolVersion))
-  if (current.length === 0) throw unfit(`It speaks A2A ${versionsIn(all)} only. We speak version 1.0.`)
+  if (current.length === 0) throw unfit(`It speaks A2A ${versionsIn(all)} only. Version 1.0 is supported.`)
   const chosen = BINDINGS.flatMap(binding => current.find(one => one.protocolBinding === binding) ?? [])[0]
-  if (!chosen) throw unfit(`It speaks ${bindingsIn(current)} only. We speak ${BINDINGS.join(' and ')}.`)
+  if (!chosen) throw unfit(`It speaks ${bindingsIn(current)} only. Supported are ${BINDINGS.join(' and ')}.`)
   refuseExtensions(capabilities?.extensions ?? [])
   reachable(place, new URL(chosen.url))
   return {
@@ -218,10 +212,10 @@ export function parseCard(value: unknown, place: CardPlace): SeenCard {
   }
 }
 
-/** It would refuse everything that we send (§3.2.6). */
+/** Such an agent would reject every request (§3.2.6). */
 function refuseExtensions(extensions: readonly unknown[]): void {
   const needed = extensions.flatMap(one => Extension.safeParse(one).data?.uri ?? [])
-  if (needed.length > 0) throw unfit(`It wants the extension ${shown(needed)}, which we do not speak.`)
+  if (needed.length > 0) throw unfit(`It requires the extension ${shown(needed)}, which is not supported.`)
 }
 
 function unfit(message: string): RemoteFailure {
@@ -231,7 +225,7 @@ function unfit(message: string): RemoteFailure {
 const versionsIn = (all: readonly z.infer<typeof Interface>[]) => shown(all.map(one => one.protocolVersion))
 const bindingsIn = (all: readonly z.infer<typeof Interface>[]) => shown(all.map(one => one.protocolBinding))
 
-/** A few words of a stranger. */
+/** Quotes a few foreign words. */
 function shown(words: readonly string[]): string {
   return [...new Set(words)]
     .slice(0, 5)

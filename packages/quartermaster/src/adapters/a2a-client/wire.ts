@@ -12,9 +12,9 @@ import {
   type RemoteStatus,
   type RemoteTask,
 } from '../../core/external-peers/index.ts'
-import type { SaidError } from './exchange.ts'
+import type { ProtocolFault } from './exchange.ts'
 
-// Lenient about all that does not count: what is unknown is left out, what is null is absent.
+// Lenient: unknown values are dropped, and null counts as absent.
 
 const Text = z.string().nullish()
 const Part = z.object({
@@ -43,7 +43,7 @@ const Event = Answer.extend({
     .nullish(),
 })
 
-/** A2A 1.0 §4.1.3. What is unknown is under way: it is looked at again. */
+/** A2A 1.0 §4.1.3. An unknown state counts as working, so the task is read again. */
 const STATES: Readonly<Record<string, RemoteState>> = {
   TASK_STATE_SUBMITTED: 'submitted',
   TASK_STATE_WORKING: 'working',
@@ -66,7 +66,7 @@ export function parseAnswer(value: unknown): RemoteAnswer {
   throw unreadable('neither a task nor a message')
 }
 
-/** Nothing for an event that is none of those we know. */
+/** `undefined` for an unknown kind of event. */
 export function parseEvent(value: unknown): RemoteEvent | undefined {
   const { task, message, statusUpdate, artifactUpdate } = parsed(Event, value)
   if (task) return { task: toTask(task) }
@@ -116,7 +116,6 @@ function toPart({ text, data, raw, url, filename, mediaType }: z.infer<typeof Pa
   return data === undefined || data === null ? [] : [{ kind: 'data', data }]
 }
 
-/** A piece of a message as it is sent. */
 function fromPart(part: RemotePart): object {
   if (part.kind === 'text') return { text: part.text, mediaType: 'text/plain' }
   if (part.kind === 'data') return { data: part.data, mediaType: 'application/json' }
@@ -126,23 +125,20 @@ function fromPart(part: RemotePart): object {
     : { raw: Buffer.from(part.bytes).toString('base64'), filename, mediaType }
 }
 
-/** What can be asked for, by the name that JSON-RPC has for it. */
+/** Operations, named as in JSON-RPC. */
 export type Operation = 'SendMessage' | 'SendStreamingMessage' | 'GetTask' | 'SubscribeToTask' | 'CancelTask'
 
-/** A request as a binding writes it. */
-interface Written {
-  readonly method: 'GET' | 'POST'
-  readonly url: URL
-  readonly body?: unknown
-}
-
-/** How requests are written and answers are read. */
+/** Encodes requests and decodes answers. */
 interface Binding {
-  write(place: RemotePlace, operation: Operation, given: Given): Written
-  /** What was answered; or the error that was said instead. */
-  read(value: unknown): { readonly result: unknown } | { readonly error: SaidError }
-  /** An error in an answer that is one by its status. */
-  readError(value: unknown): SaidError | undefined
+  write(
+    place: RemotePlace,
+    operation: Operation,
+    given: Given,
+  ): { readonly method: 'GET' | 'POST'; readonly url: URL; readonly body?: unknown }
+  /** The result, or the protocol's error. */
+  read(value: unknown): { readonly result: unknown } | { readonly error: ProtocolFault }
+  /** The protocol's error in an answer with an error status. */
+  readError(value: unknown): ProtocolFault | undefined
 }
 
 export type Given = { readonly message: RemoteMessage } | { readonly id: string }
@@ -159,12 +155,12 @@ const jsonRpc: Binding = {
   }),
   read(value) {
     const answer = RpcAnswer.safeParse(value).data
-    if (answer?.error) return { error: saidIn(answer.error) }
+    if (answer?.error) return { error: faultIn(answer.error) }
     return { result: answer?.result }
   },
   readError(value) {
     const { error } = RpcAnswer.safeParse(value).data ?? {}
-    return error ? saidIn(error) : undefined
+    return error ? faultIn(error) : undefined
   },
 }
 
@@ -210,30 +206,25 @@ function parametersOf(given: Given): object {
       ...(contextId !== undefined && contextId !== '' && { contextId }),
       ...(hops !== undefined && { metadata: { [HOPS_KEY]: hops } }),
     },
-    // A task may take days, and no connection lasts as long.
+    // A task may take days, longer than any connection.
     configuration: { returnImmediately: true, acceptedOutputModes: [] },
   }
 }
 
-function saidIn({ code, message, data }: z.infer<typeof RpcError>): SaidError {
+function faultIn({ code, message, data }: z.infer<typeof RpcError>): ProtocolFault {
   return { code: code ?? undefined, message: message ?? undefined, reason: reasonIn(data) }
 }
 
 const ErrorInfo = z.object({ reason: z.string() })
 
-/** By `google.rpc.ErrorInfo`, which is one of a list. */
+/** The reason in `google.rpc.ErrorInfo`, one entry of a list. */
 function reasonIn(details: unknown): string | undefined {
   const list = Array.isArray(details) ? details : []
   return list.flatMap(one => ErrorInfo.safeParse(one).data?.reason ?? [])[0]
 }
 
-/** Queues events for a reader that takes one after the other. */
-interface EventQueue<T> extends AsyncIterable<T> {
-  put(event: T): void
-  end(error?: unknown): void
-}
-
-export function createEventQueue<T>(): EventQueue<T> {
+/** A queue of events with a single reader. */
+export function createEventQueue<T>() {
   const waiting: T[] = []
   let ended: { readonly error?: unknown } | undefined
   let wake = () => {}
@@ -250,12 +241,12 @@ export function createEventQueue<T>(): EventQueue<T> {
   }
 
   return {
-    put(event) {
+    put(event: T): void {
       if (ended) return
       waiting.push(event)
       wake()
     },
-    end(error) {
+    end(error?: unknown): void {
       ended ??= { error }
       wake()
     },

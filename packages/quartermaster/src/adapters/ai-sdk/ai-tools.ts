@@ -2,7 +2,7 @@ import { dynamicTool, type JSONSchema7, jsonSchema, type Tool, type ToolSet } fr
 import type { Progress, Toolbox, ToolboxTool, ToolResult } from '../../contracts/index.ts'
 import { callForModel, type ModelPiece, modelPieces, modelWords } from '../../core/kernel/index.ts'
 
-/** The tools of a toolbox as the AI SDK takes them: for `generateText`, `streamText`, an agent. */
+/** The tools of a toolbox for the AI SDK: `generateText`, `streamText`, an agent. */
 export async function aiTools(toolbox: Toolbox): Promise<ToolSet> {
   const tools = await toolbox.tools()
   return Object.fromEntries(tools.map(tool => [tool.name, aiTool(tool, toolbox)]))
@@ -12,7 +12,7 @@ function aiTool({ name, title, description, inputSchema }: ToolboxTool, toolbox:
   return dynamicTool({
     title,
     description,
-    // Not checked here: the call path says better what is wrong with an input.
+    // Not validated here: the call path explains invalid input better.
     inputSchema: jsonSchema(inputSchema as JSONSchema7),
     execute: (input, { abortSignal: signal }) =>
       streamWithProgress(onProgress => callForModel(toolbox, { name, input, signal, onProgress })),
@@ -22,7 +22,7 @@ function aiTool({ name, title, description, inputSchema }: ToolboxTool, toolbox:
 
 type ModelOutput = Awaited<ReturnType<NonNullable<Tool['toModelOutput']>>>
 
-/** What a model reads of a result. An error stays one, whatever it has beside its words. */
+/** A result as model output. An error stays an error, whatever it contains besides text. */
 function toModelOutput(result: ToolResult): ModelOutput {
   if (result.isError) return { type: 'error-text', value: modelWords(result) }
   const pieces = modelPieces(result)
@@ -38,8 +38,8 @@ function toPart(piece: ModelPiece): Extract<ModelOutput, { type: 'content' }>['v
 }
 
 /**
- * Yields the progress of a call, then its result. The AI SDK takes progress for preliminary results, which no model sees. A
- * reader that is slower than the call gets only the newest.
+ * Yields the progress of a call, then its result. The AI SDK treats progress as preliminary results, which no model sees. A slow
+ * reader gets only the latest progress.
  */
 export async function* streamWithProgress(
   call: (onProgress: (progress: Progress) => void) => Promise<ToolResult>,
@@ -54,17 +54,17 @@ export async function* streamWithProgress(
     state.isOver = true
     wake()
   }
-  // A failure is thrown below, once the reader has come to it.
+  // A rejection is thrown below, when the reader gets to it.
   result.then(over, over)
   while (!state.isOver) {
-    // Events that came while the reader was busy with the last one have not woken it.
+    // Progress that came while the reader was busy did not wake it.
     if (state.newest === undefined)
       await new Promise<void>(resolve => {
         wake = resolve
       })
-    const told = state.newest
+    const progress = state.newest
     state.newest = undefined
-    if (told) yield preliminary(told)
+    if (progress) yield preliminary(progress)
   }
   yield await result
 }

@@ -11,26 +11,26 @@ import {
 } from '../../contracts/index.ts'
 import { callForModel, isSeenPicture, type ModelPiece, modelPieces, modelWords } from '../../core/kernel/index.ts'
 
-/** The tools of a toolbox as LangChain takes them: for `createAgent`, `bindTools`, a `ToolNode`. */
+/** The tools of a toolbox for LangChain: `createAgent`, `bindTools`, a `ToolNode`. */
 export async function langchainTools(toolbox: Toolbox): Promise<StructuredTool[]> {
   const tools = await toolbox.tools()
   return tools.map(tool => new BoxedTool(tool, toolbox))
 }
 
-/** What LangChain and LangGraph hand to a tool beside its input. */
+/** The run configuration that LangChain and LangGraph pass to a tool. */
 interface ToolRun extends RunnableConfig {
   readonly toolCall?: { readonly id?: string }
-  /** Where what is told on the way goes, when the run is streamed. */
+  /** Receives progress when the run is streamed. */
   writer?: ((chunk: unknown) => void) | null
 }
 
-/** What a program catches: the error with its code where it is one of ours, and otherwise what the tool said. */
+/** Converts a failed result to an exception: our error with its code, or the tool's text. */
 function toError(result: ToolResult): Error {
   const told = ErrorBody.safeParse(result._meta?.['quartermaster/error'])
   return told.success ? AppError.fromJSON(told.data) : new Error(modelWords(result), { cause: result })
 }
 
-/** No private field: what inherits from a tool has it as well. */
+/** A symbol instead of a private field, because objects that inherit from a tool need it too. */
 const TOOLBOX = Symbol('toolbox')
 
 class BoxedTool extends StructuredTool {
@@ -51,7 +51,7 @@ class BoxedTool extends StructuredTool {
     return 'QuartermasterTool'
   }
 
-  /** The call path checks inputs, and says what is wrong with one. All else is LangChain's, callbacks that refuse a call included. */
+  /** Skips LangChain's validation, because the call path explains invalid input better. Everything else stays LangChain's. */
   override async call(input: unknown, given?: unknown, tags?: string[]): Promise<never> {
     const unchecked: this = Object.create(this, { schema: { value: true } })
     return (await super.call.call(unchecked, (input ?? {}) as never, given as never, tags)) as never
@@ -62,7 +62,7 @@ class BoxedTool extends StructuredTool {
     const { name } = this
     const toolCallId = toolCall?.id
     const onProgress = writer ? (progress: Progress) => writer({ tool: name, ...progress }) : undefined
-    // Called by a model it is an answer that the model reads; called by a program it is an error.
+    // A model gets an error as an answer; a program gets an exception.
     const result =
       toolCallId !== undefined
         ? await callForModel(this[TOOLBOX], { name, input, signal, onProgress })
@@ -73,7 +73,7 @@ class BoxedTool extends StructuredTool {
   }
 }
 
-/** What a model reads: a text where there is nothing else, blocks otherwise. */
+/** A result as text if it has only text, otherwise as content blocks. */
 function toContent(result: ToolResult): MessageContent {
   const pieces = modelPieces(result, isConverted)
   const [only] = pieces
@@ -81,7 +81,7 @@ function toContent(result: ToolResult): MessageContent {
   return pieces.length === 1 && only?.kind === 'text' ? only.text : pieces.map(toBlock)
 }
 
-/** The answer to a model's call, marked as an error where it is one. The whole result is its artifact. */
+/** The answer to a model's call. The whole result is its artifact. */
 function toMessage(result: ToolResult, { name, toolCallId }: { name: string; toolCallId: string }) {
   return new ToolMessage({
     content: toContent(result),
@@ -92,20 +92,20 @@ function toMessage(result: ToolResult, { name, toolCallId }: { name: string; too
   })
 }
 
-/** What LangChain's models make something of in the answer of a tool. Others drop the rest without a word, or fail. */
+/** The file types that LangChain's models convert in tool answers. Others are dropped silently, or fail. */
 function isConverted(mimeType: string): boolean {
   return isSeenPicture(mimeType) || mimeType === 'application/pdf'
 }
 
 /**
- * Models read files in two ways: by `source_type` and `mime_type`, which is the one that is looked for in the answers of tools, or by
- * `mimeType`, which is to take its place. A block that says both is read by all of them.
+ * LangChain has two forms of file blocks: `source_type` with `mime_type`, which tool answers use, and its successor with `mimeType`.
+ * A block with both is read by all models.
  */
 function toBlock(piece: ModelPiece) {
   if (piece.kind === 'text') return { type: 'text' as const, text: piece.text }
   const { mimeType, data, name } = piece
   const file = { source_type: 'base64' as const, mime_type: mimeType, mimeType, data }
   if (isSeenPicture(mimeType)) return { type: 'image' as const, ...file }
-  // OpenAI's takes no file without a name.
+  // OpenAI's model rejects a file without a name.
   return { type: 'file' as const, ...file, metadata: { filename: name ?? 'file.pdf' } }
 }

@@ -5,10 +5,7 @@ import { readArguments, toOutput } from './model-output.ts'
 
 type MakeTool = typeof makeTool
 
-/**
- * A function tool as the OpenAI Agents SDK takes it. In words of our own: the types of this entry are there for those as well who
- * have not installed the SDK.
- */
+/** A function tool of the OpenAI Agents SDK. Declared here, so that these types exist without the SDK installed. */
 export interface AgentTool {
   readonly type: 'function'
   name: string
@@ -25,14 +22,14 @@ export interface AgentTool {
   isEnabled: (runContext: unknown, agent: unknown) => Promise<boolean>
 }
 
-/** The tools of a toolbox as the OpenAI Agents SDK takes them: for `new Agent({ tools })`. */
+/** The tools of a toolbox for the OpenAI Agents SDK: `new Agent({ tools })`. */
 export async function agentTools(toolbox: Toolbox): Promise<AgentTool[]> {
   const { tool } = await agentsSdk()
   const tools = await toolbox.tools()
   return tools.map(one => agentTool(one, { toolbox, tool }))
 }
 
-/** Function tools for the API alone need no SDK, so this is only loaded for those who run agents with it. */
+/** Loaded on demand: function tools for the API alone need no SDK. */
 async function agentsSdk(): Promise<{ readonly tool: MakeTool }> {
   try {
     return await import('@openai/agents')
@@ -51,20 +48,20 @@ function agentTool(
     description,
     parameters: { ...inputSchema } as never,
     strict: false,
-    isEnabled: () => isStillThere(name, toolbox),
-    // Only a call without any answer gets here, and the program that runs the agent has to know.
+    isEnabled: () => isOffered(name, toolbox),
+    // Only a call without any answer rejects, and the program that runs the agent has to know.
     errorFunction: null,
     execute: async (input: unknown, _context: unknown, details?: { signal?: AbortSignal }) =>
       toOutput(await callForModel(toolbox, { name, input, signal: details?.signal }), toPart),
   }) as unknown as AgentTool
   const { invoke } = made
-  // A run of the SDK answers for what is no JSON itself. Called by hand it goes to the call path as a text, which says what is wrong.
+  // The SDK itself rejects arguments that are not JSON. Called directly, they go to the call path as text, which explains the problem.
   made.invoke = (context, given, details) => invoke(context, JSON.stringify(readArguments(given)), details)
   return made
 }
 
-/** What has gone since is not shown to the model any more. Who cannot be asked now says so when it is called, and ends no run here. */
-async function isStillThere(name: string, toolbox: Toolbox): Promise<boolean> {
+/** Hides a tool that was removed. If the list cannot be read, the tool stays and its call reports the problem. */
+async function isOffered(name: string, toolbox: Toolbox): Promise<boolean> {
   try {
     return (await toolbox.tools()).some(one => one.name === name)
   } catch {

@@ -3,7 +3,7 @@ import { IdempotencyKey, type Toolbox, type ToolboxCallOptions } from '../../con
 import { callForModel, isSeenPicture, type ModelPiece } from '../../core/kernel/index.ts'
 import { readArguments, toOutput, toWords } from './model-output.ts'
 
-/** A call as it stands in `response.output` of the Responses API. */
+/** A call in `response.output` of the Responses API. */
 export interface FunctionCall {
   readonly type: 'function_call'
   readonly call_id: string
@@ -12,7 +12,7 @@ export interface FunctionCall {
   readonly arguments: string
 }
 
-/** What is handed back for it in the next `input`. */
+/** The output of a call, for the next `input`. */
 export interface FunctionCallOutput {
   readonly type: 'function_call_output'
   readonly call_id: string
@@ -24,7 +24,7 @@ type OutputPart =
   | { readonly type: 'input_image'; readonly image_url: string; readonly detail: 'auto' }
   | { readonly type: 'input_file'; readonly filename: string; readonly file_data: string }
 
-/** A call as it stands in `message.tool_calls` of Chat Completions. */
+/** A call in `message.tool_calls` of Chat Completions. */
 export interface ToolCall {
   readonly type: 'function'
   readonly id: string
@@ -35,14 +35,14 @@ export interface ToolCall {
   }
 }
 
-/** The message that is handed back for it. Texts are all that one takes. */
+/** The answer to a call. Chat Completions accepts only text. */
 export interface ToolCallMessage {
   readonly role: 'tool'
   readonly tool_call_id: string
   readonly content: string
 }
 
-/** Calls what a model has asked for, all at once, and answers what it is to be handed for each, in their order. */
+/** Executes a model's calls concurrently, and returns their outputs in order. */
 export function answerFunctionCalls(
   toolbox: Toolbox,
   output: readonly { readonly type: string }[],
@@ -50,14 +50,14 @@ export function answerFunctionCalls(
 ): Promise<FunctionCallOutput[]> {
   const calls = output.filter((item): item is FunctionCall => item.type === 'function_call')
   return Promise.all(
-    calls.map(async ({ call_id, ...call }, at) => {
-      const result = await answered(toolbox, { ...call, id: call_id, at }, options)
+    calls.map(async ({ call_id, ...call }, index) => {
+      const result = await execute(toolbox, { ...call, id: call_id, index }, options)
       return { type: 'function_call_output', call_id, output: toOutput(result, toPart) } as const
     }),
   )
 }
 
-/** The same for Chat Completions: the messages that follow the one with these calls. */
+/** The same for Chat Completions: returns the messages that follow the one with these calls. */
 export function answerToolCalls(
   toolbox: Toolbox,
   toolCalls: readonly { readonly type: string }[] | null | undefined,
@@ -65,28 +65,26 @@ export function answerToolCalls(
 ): Promise<ToolCallMessage[]> {
   const calls = (toolCalls ?? []).filter((call): call is ToolCall => call.type === 'function')
   return Promise.all(
-    calls.map(async ({ id, function: call }, at) => {
-      const result = await answered(toolbox, { ...call, id, at }, options)
+    calls.map(async ({ id, function: call }, index) => {
+      const result = await execute(toolbox, { ...call, id, index }, options)
       return { role: 'tool', tool_call_id: id, content: toWords(result) } as const
     }),
   )
 }
 
-/** What both APIs say of a call. */
-interface AskedCall extends Pick<FunctionCall, 'name' | 'arguments'> {
+interface ModelCall extends Pick<FunctionCall, 'name' | 'arguments'> {
   readonly id: string
-  /** Where it stands among the calls of its answer. */
-  readonly at: number
+  readonly index: number
 }
 
-function answered(toolbox: Toolbox, { id, at, name, arguments: given }: AskedCall, options: ToolboxCallOptions) {
+function execute(toolbox: Toolbox, { id, index, name, arguments: given }: ModelCall, options: ToolboxCallOptions) {
   const { idempotencyKey: key } = options
-  // Some that speak these APIs give no ids.
-  const idempotencyKey = key === undefined ? undefined : keyOfCall(key, id || String(at))
+  // Some servers of these APIs send no call ids.
+  const idempotencyKey = key === undefined ? undefined : keyOfCall(key, id || String(index))
   return callForModel(toolbox, { ...options, idempotencyKey, name, input: readArguments(given) })
 }
 
-/** The key is that of the whole answer of the model, and each call in it is another. An id that fits in no key is there as its hash. */
+/** The given key covers a whole model answer, so each call gets its own. An id that does not fit into a key is hashed. */
 function keyOfCall(key: string, id: string): string {
   const whole = `${key}/${id}`
   if (IdempotencyKey.safeParse(whole).success || !IdempotencyKey.safeParse(key).success) return whole

@@ -1,16 +1,16 @@
 import type { Toolbox, ToolboxTool } from '../../contracts/index.ts'
 
-/** A function tool as the Responses API takes it. */
+/** A function tool of the Responses API. */
 export interface FunctionTool {
   readonly type: 'function'
   readonly name: string
   readonly description: string
   readonly parameters: Record<string, unknown>
-  /** Never: a schema of ours may say more than strict ones can. */
+  /** Strict schemas allow less than tool schemas may contain. */
   readonly strict: false
 }
 
-/** The same as the Chat Completions API takes it. */
+/** A function tool of Chat Completions. */
 export interface ChatTool {
   readonly type: 'function'
   readonly function: Omit<FunctionTool, 'type'>

@@ -1,19 +1,19 @@
 import type { ToolResult } from '../../contracts/index.ts'
 import { isSeenPicture, type ModelPiece, modelPieces, modelWords } from '../../core/kernel/index.ts'
 
-/** What a model reads of a result, where an API takes texts alone. There is no mark for errors on these wires, so the words say it. */
+/** A result as text. These APIs have no error flag, so the text says it. */
 export function toWords(result: ToolResult): string {
   return result.isError ? `Error: ${modelWords(result)}` : modelWords(result)
 }
 
-/** The same where an API takes files as well: a text where there is nothing else, parts otherwise. */
+/** A result as text if it has only text, otherwise as parts. */
 export function toOutput<Part>(result: ToolResult, toPart: (piece: ModelPiece) => Part): string | Part[] {
   const pieces = modelPieces(result, isTaken)
   if (pieces.every(piece => piece.kind === 'text')) return toWords(result)
   return (result.isError ? marked(pieces) : pieces).map(toPart)
 }
 
-/** What the Responses API takes (https://developers.openai.com/api/docs/guides/file-inputs): for anything else it refuses the request. */
+/** The file types of the Responses API (https://developers.openai.com/api/docs/guides/file-inputs); it rejects all others. */
 function isTaken(mimeType: string): boolean {
   return isSeenPicture(mimeType) || TEXT.test(mimeType) || DOCUMENT.test(mimeType)
 }
@@ -27,7 +27,7 @@ function marked([first, ...rest]: readonly ModelPiece[]): ModelPiece[] {
   return [{ kind: 'text', text: 'Error:' }, ...(first ? [first] : []), ...rest]
 }
 
-/** What a model wrote as arguments, nothing for none. What is no JSON goes to the call path as it is, which refuses it and says so. */
+/** Parses the arguments of a model. Invalid JSON goes to the call path as it is, which rejects and explains it. */
 export function readArguments(text: string): unknown {
   try {
     return text === '' ? {} : (JSON.parse(text) ?? {})
