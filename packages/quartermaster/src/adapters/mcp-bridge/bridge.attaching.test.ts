@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { AppError } from '../../contracts/index.ts'
 import type { Gateway, OpenFiles } from './index.ts'
-import { bridge, endpoint, type Visit } from './testing/bridge-fixture.ts'
+import { bridge, endpoint, type ReceivedRequest } from './testing/bridge-fixture.ts'
 
 const BYTES = Buffer.from('{"rows":[1,2,3]}')
 
@@ -21,11 +21,13 @@ const openFiles: OpenFiles = async ({ folder, paths, maxBytes }, work) => {
   return work(files)
 }
 
-async function desk(onUpload: (visit: Visit, count: number) => void = visit => visit.json(201, { id: 'att_1' })) {
+async function desk(
+  onUpload: (incoming: ReceivedRequest, count: number) => void = incoming => incoming.json(201, { id: 'att_1' }),
+) {
   let uploads = 0
-  const { url, visits } = await endpoint(visit => {
-    if (visit.body.method === undefined) onUpload(visit, ++uploads)
-    else visit.answer({ resultType: 'complete', content: [] })
+  const { url, received } = await endpoint(incoming => {
+    if (incoming.body.method === undefined) onUpload(incoming, ++uploads)
+    else incoming.answer({ resultType: 'complete', content: [] })
   })
   const files = {
     workspaceDir: '/work',
@@ -42,16 +44,16 @@ async function desk(onUpload: (visit: Visit, count: number) => void = visit => v
     at.send({ jsonrpc: '2.0', id: ++id, method: 'tools/call', params: { _meta, name, arguments: input } })
     return (await at.next()) as { result: { isError?: boolean; _meta?: { 'quartermaster/error': { code: string } } } }
   }
-  const calls = () => visits.filter(({ body }) => body.method === 'tools/call').map(visit => argumentsOf(visit))
-  return { call, calls, uploads: () => uploads, visits }
+  const calls = () => received.filter(({ body }) => body.method === 'tools/call').map(incoming => argumentsOf(incoming))
+  return { call, calls, uploads: () => uploads, received }
 }
 
-function argumentsOf({ body }: Visit): unknown {
+function argumentsOf({ body }: ReceivedRequest): unknown {
   return (body.params as { arguments: unknown }).arguments
 }
 
-it('hands in the files that a call names, once, and passes their ids on', async () => {
-  const { call, calls, uploads, visits } = await desk()
+it('uploads the files that a call names once, and forwards their ids', async () => {
+  const { call, calls, uploads, received } = await desk()
   await call('send', { attachments: ['a.json', 'att_0', 'a.json'] })
   await call('call_tool', { name: 'send', arguments: { attachments: ['a.json'] } })
   expect(calls()).toEqual([
@@ -59,13 +61,13 @@ it('hands in the files that a call names, once, and passes their ids on', async 
     { name: 'send', arguments: { attachments: ['att_1'] } },
   ])
   expect(uploads()).toBe(1)
-  expect(visits[0]).toMatchObject({
+  expect(received[0]).toMatchObject({
     headers: { authorization: 'Bearer t', 'content-type': 'application/json', 'content-length': '16' },
     body: { rows: [1, 2, 3] },
   })
 })
 
-it('leaves the paths of other tools as they are, and lists that no message may have', async () => {
+it('leaves paths of other tools and oversized lists unchanged', async () => {
   const { call, calls, uploads } = await desk()
   const many = Array.from({ length: 33 }, (_, i) => `${i}.json`)
   await call('upload', { attachments: ['a.json'] })
@@ -75,17 +77,22 @@ it('leaves the paths of other tools as they are, and lists that no message may h
 })
 
 it.each([
-  ['the connection was lost on the way', (visit: Visit) => visit.drop()],
-  ['it was lost with half of the answer', (visit: Visit) => void half(visit)],
-  ['the server is about to stop', (visit: Visit) => visit.json(503, { code: 'STOPPING', detail: 'It stops.' })],
-  ['something in between answers', (visit: Visit) => void visit.response.writeHead(502).end('<html>')],
+  ['the connection was lost on the way', (incoming: ReceivedRequest) => incoming.drop()],
+  ['it was lost with half of the answer', (incoming: ReceivedRequest) => void half(incoming)],
+  [
+    'the server is about to stop',
+    (incoming: ReceivedRequest) => incoming.json(503, { code: 'STOPPING', detail: 'It stops.' }),
+  ],
+  ['something in between answers', (incoming: ReceivedRequest) => void incoming.response.writeHead(502).end('<html>')],
 ])('hands a file in again when %s', async (_what, fail) => {
-  const { call, calls } = await desk((visit, count) => (count === 1 ? fail(visit) : visit.json(201, { id: 'att_2' })))
+  const { call, calls } = await desk((incoming, count) =>
+    count === 1 ? fail(incoming) : incoming.json(201, { id: 'att_2' }),
+  )
   await call('send', { attachments: ['a.json'] })
   expect(calls()).toEqual([{ attachments: ['att_2'] }])
 })
 
-function half({ response }: Visit): void {
+function half({ response }: ReceivedRequest): void {
   response.writeHead(201, { 'content-length': '100' }).write('{"id":"att', () => response.destroy())
 }
 
@@ -97,9 +104,9 @@ it.each([
 ])(
   'passes nothing on when a file is %s, and says so as the result of the call',
   async (_what, path, code, handedIn) => {
-    const refuse = (visit: Visit) => visit.json(429, { code: 'RATE_LIMITED', detail: 'Wait.' })
-    const { call, calls, uploads } = await desk((visit, count) =>
-      count === 1 ? visit.json(201, { id: 'att_1' }) : refuse(visit),
+    const refuse = (incoming: ReceivedRequest) => incoming.json(429, { code: 'RATE_LIMITED', detail: 'Wait.' })
+    const { call, calls, uploads } = await desk((incoming, count) =>
+      count === 1 ? incoming.json(201, { id: 'att_1' }) : refuse(incoming),
     )
     const { result } = await call('send', { attachments: ['good.json', path] })
     expect(result).toMatchObject({ isError: true, _meta: { 'quartermaster/error': { code } } })

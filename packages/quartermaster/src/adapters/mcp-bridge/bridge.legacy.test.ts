@@ -6,8 +6,8 @@ import {
   endpoint,
   legacy,
   notification,
+  type ReceivedRequest,
   type TestEndpoint,
-  type Visit,
 } from './testing/bridge-fixture.ts'
 
 const INITIALIZE = legacy(0, 'initialize', {
@@ -18,20 +18,20 @@ const INITIALIZE = legacy(0, 'initialize', {
 const CAPABILITIES = { tools: { listChanged: true }, resources: { listChanged: true, subscribe: true } }
 
 /** A server with sessions; whatever it does not know itself is left to the test. */
-async function sessions(name: string, handle: (visit: Visit) => void = visit => visit.answer({})) {
+async function sessions(name: string, handle: (incoming: ReceivedRequest) => void = incoming => incoming.answer({})) {
   const stream = deferred<(message: Record<string, unknown>) => void>()
-  const opened: TestEndpoint = await endpoint(visit => {
-    const { http, body, headers } = visit
-    if (http === 'DELETE') return visit.json(200)
+  const opened: TestEndpoint = await endpoint(incoming => {
+    const { http, body, headers } = incoming
+    if (http === 'DELETE') return incoming.json(200)
     if (body.method === 'initialize') {
       const result = { protocolVersion: '2025-11-25', capabilities: CAPABILITIES, serverInfo: { name } }
-      return visit.json(200, { jsonrpc: '2.0', id: body.id, result }, { 'mcp-session-id': name })
+      return incoming.json(200, { jsonrpc: '2.0', id: body.id, result }, { 'mcp-session-id': name })
     }
     if (headers['mcp-session-id'] !== name)
-      return visit.json(404, { jsonrpc: '2.0', id: null, error: { code: -32_001, message: '' } })
-    if (http === 'GET') return stream.resolve(visit.stream())
-    if (body.id === undefined || body.method === undefined) return visit.json(202)
-    return handle(visit)
+      return incoming.json(404, { jsonrpc: '2.0', id: null, error: { code: -32_001, message: '' } })
+    if (http === 'GET') return stream.resolve(incoming.stream())
+    if (body.id === undefined || body.method === undefined) return incoming.json(202)
+    return handle(incoming)
   })
   return { ...opened, stream: stream.promise }
 }
@@ -43,10 +43,11 @@ async function initialise(desk: Desk): Promise<void> {
   desk.send(notification('notifications/initialized'))
 }
 
-const methods = ({ visits }: { visits: readonly Visit[] }) => visits.map(({ http, body }) => body.method ?? http)
+const methods = ({ received }: { received: readonly ReceivedRequest[] }) =>
+  received.map(({ http, body }) => body.method ?? http)
 
 describe('a bridge for a client with a session', () => {
-  it('speaks in the session that the server gave, and hears what it says unasked', async () => {
+  it('uses the server’s session, and forwards its notifications', async () => {
     const server = await sessions('one')
     const desk = bridge({ urls: [server.url] })
     await initialise(desk)
@@ -55,12 +56,12 @@ describe('a bridge for a client with a session', () => {
     expect(await desk.next()).toEqual(notification('notifications/tools/list_changed'))
     desk.send(legacy(1, 'tools/list'))
     expect(await desk.next()).toMatchObject({ id: 1 })
-    const last = server.visits.at(-1)
+    const last = server.received.at(-1)
     expect(last?.headers).toMatchObject({ 'mcp-session-id': 'one', 'mcp-protocol-version': '2025-11-25' })
     expect(last?.headers).not.toHaveProperty('mcp-method')
   })
 
-  it('ends the session and gives its token back when the client goes', async () => {
+  it('ends the session and returns its token when the client disconnects', async () => {
     const server = await sessions('one')
     const desk = bridge({ urls: [server.url] })
     await initialise(desk)
@@ -71,12 +72,12 @@ describe('a bridge for a client with a session', () => {
     expect(desk.givenBack).toEqual(['token-1'])
   })
 
-  it('carries questions to the client and answers back to whoever asked', async () => {
-    const answered = deferred<Visit>()
-    const server = await sessions('one', visit => {
-      const say = visit.stream()
+  it('forwards questions to the client, and each answer to its session', async () => {
+    const answered = deferred<ReceivedRequest>()
+    const server = await sessions('one', incoming => {
+      const say = incoming.stream()
       say({ jsonrpc: '2.0', id: 0, method: 'elicitation/create', params: { message: 'Sure?' } })
-      void answered.promise.then(() => say({ jsonrpc: '2.0', id: visit.body.id, result: { content: [] } }))
+      void answered.promise.then(() => say({ jsonrpc: '2.0', id: incoming.body.id, result: { content: [] } }))
     })
     const desk = bridge({ urls: [server.url] })
     await initialise(desk)
@@ -84,47 +85,51 @@ describe('a bridge for a client with a session', () => {
     const question = await desk.next()
     expect(question).toMatchObject({ method: 'elicitation/create', params: { message: 'Sure?' } })
     desk.send({ jsonrpc: '2.0', id: question.id, result: { action: 'accept' } })
-    await expect.poll(() => server.visits.at(-1)?.body).toEqual({ jsonrpc: '2.0', id: 0, result: { action: 'accept' } })
-    answered.resolve(server.visits.at(-1) as Visit)
+    await expect
+      .poll(() => server.received.at(-1)?.body)
+      .toEqual({ jsonrpc: '2.0', id: 0, result: { action: 'accept' } })
+    answered.resolve(server.received.at(-1) as ReceivedRequest)
     expect(await desk.next()).toMatchObject({ id: 1, result: { content: [] } })
   })
 
-  it('says no to whatever a client is asked that says no more, and still brings it its answers', async () => {
+  it('refuses questions to a client that closed its input, and still delivers its answers', async () => {
     const asked = deferred<void>()
-    const server = await sessions('one', visit => {
-      const say = visit.stream()
+    const server = await sessions('one', incoming => {
+      const say = incoming.stream()
       const ask = (id: number) => say({ jsonrpc: '2.0', id, method: 'elicitation/create', params: {} })
       ask(0)
-      void asked.promise.then(() => (ask(1), say({ jsonrpc: '2.0', id: visit.body.id, result: { content: [] } })))
+      void asked.promise.then(() => (ask(1), say({ jsonrpc: '2.0', id: incoming.body.id, result: { content: [] } })))
     })
     const desk = bridge({ urls: [server.url] })
     await initialise(desk)
     desk.send(legacy(1, 'tools/call', { name: 'ask' }))
     await desk.next()
     desk.end()
-    const refusals = () => server.visits.flatMap(({ body }) => (body.error ? [body.id] : []))
+    const refusals = () => server.received.flatMap(({ body }) => (body.error ? [body.id] : []))
     await expect.poll(refusals).toEqual([0])
     asked.resolve()
     expect([await desk.next(), await desk.next()]).toMatchObject([{ id: 'connect-2' }, { id: 1, result: {} }])
     expect(await desk.done).toEqual({})
   })
 
-  it('passes on that a call is cancelled, and says no more about it', async () => {
-    const called = deferred<Visit>()
-    const server = await sessions('one', visit => (visit.body.id === 1 ? called.resolve(visit) : visit.answer({})))
+  it('forwards a cancellation, and drops the answer', async () => {
+    const called = deferred<ReceivedRequest>()
+    const server = await sessions('one', incoming =>
+      incoming.body.id === 1 ? called.resolve(incoming) : incoming.answer({}),
+    )
     const desk = bridge({ urls: [server.url] })
     await initialise(desk)
     desk.send(legacy(1, 'tools/call', { name: 'wait' }))
     const { closed } = await called.promise
     desk.send(notification('notifications/cancelled', { requestId: 1, reason: 'enough' }))
     await closed
-    expect(server.visits.some(({ body }) => body.method === 'notifications/cancelled')).toBe(true)
+    expect(server.received.some(({ body }) => body.method === 'notifications/cancelled')).toBe(true)
     desk.send(legacy(2, 'tools/list'))
     expect(await desk.next()).toMatchObject({ id: 2 })
     expect(desk.rest()).toEqual([])
   })
 
-  it('opens another session when the server is another, as the client had it, and says that lists may have changed', async () => {
+  it('restores the session after a restart, and announces that lists may have changed', async () => {
     const [first, second] = [await sessions('one'), await sessions('two')]
     const desk = bridge({ urls: [first.url, second.url] })
     await initialise(desk)
@@ -140,21 +145,21 @@ describe('a bridge for a client with a session', () => {
     expect(methods(second).toSorted()).toEqual(
       ['initialize', 'notifications/initialized', 'resources/subscribe', 'GET'].toSorted(),
     )
-    expect(second.visits[0]?.body.params).toEqual(INITIALIZE.params)
+    expect(second.received[0]?.body.params).toEqual(INITIALIZE.params)
     desk.send(legacy(2, 'tools/list'))
     expect(await desk.next()).toMatchObject({ id: 2 })
   })
 
-  it('opens another session when the server has forgotten this one', async () => {
+  it('opens a new session when the server does not know this one', async () => {
     let name = 'one'
-    const { url, visits } = await endpoint(visit => {
-      const { body, headers, http } = visit
-      if (http === 'GET') return visit.json(405)
+    const { url, received } = await endpoint(incoming => {
+      const { body, headers, http } = incoming
+      if (http === 'GET') return incoming.json(405)
       const result = { protocolVersion: '2025-11-25', capabilities: {} }
       if (body.method === 'initialize')
-        return visit.json(200, { jsonrpc: '2.0', id: body.id, result }, { 'mcp-session-id': name })
-      if (headers['mcp-session-id'] !== name) return visit.json(404, {})
-      return body.id === undefined ? visit.json(202) : visit.answer({})
+        return incoming.json(200, { jsonrpc: '2.0', id: body.id, result }, { 'mcp-session-id': name })
+      if (headers['mcp-session-id'] !== name) return incoming.json(404, {})
+      return body.id === undefined ? incoming.json(202) : incoming.answer({})
     })
     const desk = bridge({ urls: [url] })
     await initialise(desk)
@@ -163,13 +168,13 @@ describe('a bridge for a client with a session', () => {
     name = 'two'
     desk.send(legacy(2, 'tools/call', { name: 'pay' }))
     expect(await desk.next()).toMatchObject({ id: 2, result: {} })
-    expect(visits.at(-1)?.headers['mcp-session-id']).toBe('two')
+    expect(received.at(-1)?.headers['mcp-session-id']).toBe('two')
     expect(desk.told).toEqual([])
   })
 
-  it('calls back the questions of a session that is gone, and keeps late answers from the next', async () => {
-    const first = await sessions('one', visit => {
-      const say = visit.stream()
+  it('cancels the questions of a lost session, and keeps late answers from the next', async () => {
+    const first = await sessions('one', incoming => {
+      const say = incoming.stream()
       say({ jsonrpc: '2.0', id: 0, method: 'elicitation/create', params: {} })
     })
     const second = await sessions('two')
@@ -189,6 +194,6 @@ describe('a bridge for a client with a session', () => {
     desk.send({ jsonrpc: '2.0', id, result: { action: 'accept' } })
     desk.send(legacy(2, 'tools/list'))
     await desk.next()
-    expect(second.visits.filter(({ body }) => 'result' in body)).toEqual([])
+    expect(second.received.filter(({ body }) => 'result' in body)).toEqual([])
   })
 })

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { AppError } from '../../contracts/index.ts'
 import { deferred } from '../../testing/deferred.ts'
 import { createFakeClock, whileAdvancing } from '../../testing/fake-clock.ts'
-import { bridge, endpoint, legacy, modern, type Visit } from './testing/bridge-fixture.ts'
+import { bridge, endpoint, legacy, modern, type ReceivedRequest } from './testing/bridge-fixture.ts'
 
 describe('what a bridge does with its lines', () => {
   it.each(['{', '"text"', '[]', '{"id":1}'])('answers %s as no message', async line => {
@@ -12,8 +12,8 @@ describe('what a bridge does with its lines', () => {
     expect(await desk.next()).toMatchObject({ id: null, error: { code: -32_700 } })
   })
 
-  it('passes over empty lines', async () => {
-    const { url } = await endpoint(visit => visit.answer({}))
+  it('ignores empty lines', async () => {
+    const { url } = await endpoint(incoming => incoming.answer({}))
     const desk = bridge({ urls: [url] })
     desk.send('')
     desk.send('\r')
@@ -21,8 +21,8 @@ describe('what a bridge does with its lines', () => {
     expect(await desk.next()).toMatchObject({ id: 1 })
   })
 
-  it('refuses a message that is too long by its id, and goes on', async () => {
-    const { url, visits } = await endpoint(visit => visit.answer({}))
+  it('rejects a message that is too long under its id, and continues', async () => {
+    const { url, received } = await endpoint(incoming => incoming.answer({}))
     const desk = bridge({ urls: [url] })
     const long = 'x'.repeat(9 * 1024 * 1024)
     desk.send(`{"jsonrpc":"2.0","id":"a","method":"tools/call","params":"${long}"}`)
@@ -33,26 +33,26 @@ describe('what a bridge does with its lines', () => {
     expect(answers[0]).toMatchObject({ error: { data: { code: 'LIMIT_EXCEEDED' } } })
     desk.send(modern(1, 'tools/list'))
     await desk.next()
-    expect(visits).toHaveLength(1)
+    expect(received).toHaveLength(1)
   })
 
-  it('answers what was asked before the client stopped talking, and then ends', async () => {
-    const came = deferred<Visit>()
-    const { url } = await endpoint(visit => came.resolve(visit))
+  it('answers the requests sent before the input closed, and then ends', async () => {
+    const came = deferred<ReceivedRequest>()
+    const { url } = await endpoint(incoming => came.resolve(incoming))
     const desk = bridge({ urls: [url] })
     desk.send(modern(1, 'tools/list'))
-    const visit = await came.promise
+    const incoming = await came.promise
     desk.end()
-    visit.answer({ tools: [] })
+    incoming.answer({ tools: [] })
     expect(await desk.next()).toMatchObject({ id: 1 })
     expect(await desk.done).toEqual({})
     expect(desk.givenBack).toEqual(['token-1'])
   })
 
-  it('waits half a minute for an answer after the client stopped talking, and no longer', async () => {
+  it('waits at most 35 seconds for answers after the input closed', async () => {
     const clock = createFakeClock()
-    const came = [deferred<Visit>(), deferred<Visit>()]
-    const { url } = await endpoint(visit => came[Number(visit.body.id)]?.resolve(visit))
+    const came = [deferred<ReceivedRequest>(), deferred<ReceivedRequest>()]
+    const { url } = await endpoint(incoming => came[Number(incoming.body.id)]?.resolve(incoming))
     const desk = bridge({ urls: [url], clock })
     desk.send(modern(0, 'tools/list'))
     desk.send(modern(1, 'tools/call', { name: 'rest' }))
@@ -65,8 +65,8 @@ describe('what a bridge does with its lines', () => {
     await never?.closed
   })
 
-  it('ends when nobody reads any more', async () => {
-    const { url } = await endpoint(visit => visit.answer({}))
+  it('ends when its output is closed', async () => {
+    const { url } = await endpoint(incoming => incoming.answer({}))
     const desk = bridge({ urls: [url] })
     desk.send(modern(1, 'tools/list'))
     await desk.next()
@@ -76,8 +76,8 @@ describe('what a bridge does with its lines', () => {
 
   it('reads no faster than the client does', async () => {
     const sizes = { sent: 0 }
-    const { url } = await endpoint(visit => {
-      visit.stream()
+    const { url } = await endpoint(incoming => {
+      incoming.stream()
       const more = () => {
         const data = JSON.stringify({
           jsonrpc: '2.0',
@@ -86,7 +86,7 @@ describe('what a bridge does with its lines', () => {
         })
         while (sizes.sent < 64 * 1024 * 1024) {
           sizes.sent += data.length
-          if (!visit.response.write(`data: ${data}\n\n`)) return void visit.response.once('drain', more)
+          if (!incoming.response.write(`data: ${data}\n\n`)) return void incoming.response.once('drain', more)
         }
       }
       more()
@@ -109,7 +109,7 @@ describe('what a bridge does with its lines', () => {
     expect(sizes.sent).toBeLessThan(32 * 1024 * 1024)
   })
 
-  it('answers every request with why there is no way in, and says so once', async () => {
+  it('answers every request with the reason it cannot connect, and reports it once', async () => {
     const find = () => Promise.reject(new AppError('AGENT_NOT_FOUND', 'There is no agent "nobody".'))
     const desk = bridge({ find })
     desk.send(legacy(0, 'initialize'))

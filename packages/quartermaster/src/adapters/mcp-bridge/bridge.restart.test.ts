@@ -3,14 +3,14 @@ import { AppError } from '../../contracts/index.ts'
 import { deferred } from '../../testing/deferred.ts'
 import { createFakeClock } from '../../testing/fake-clock.ts'
 import { createSystemClock } from '../system/index.ts'
-import { bridge, endpoint, legacy, modern, notification, type Visit } from './testing/bridge-fixture.ts'
+import { bridge, endpoint, legacy, modern, notification, type ReceivedRequest } from './testing/bridge-fixture.ts'
 
 const SUBSCRIPTION = 'io.modelcontextprotocol/subscriptionId'
 
 describe('a bridge whose server goes away', () => {
-  it('asks the next one what it may ask twice', async () => {
-    const first = await endpoint(visit => visit.drop())
-    const second = await endpoint(visit => visit.answer({ tools: [] }))
+  it('repeats repeatable requests after a restart', async () => {
+    const first = await endpoint(incoming => incoming.drop())
+    const second = await endpoint(incoming => incoming.answer({ tools: [] }))
     const desk = bridge({ urls: [first.url, second.url] })
     desk.send(modern(1, 'tools/list'))
     expect(await desk.next()).toMatchObject({ id: 1, result: { tools: [] } })
@@ -21,23 +21,23 @@ describe('a bridge whose server goes away', () => {
     { era: 'modern', request: modern(1, 'tools/call', { name: 'pay' }) },
     { era: 'legacy', request: legacy(1, 'tools/call', { name: 'pay' }) },
   ])('sends a call again that may have happened, under one key ($era)', async ({ request }) => {
-    const first = await endpoint(visit => visit.drop())
-    const second = await endpoint(visit => visit.answer({ content: [] }))
+    const first = await endpoint(incoming => incoming.drop())
+    const second = await endpoint(incoming => incoming.answer({ content: [] }))
     const desk = bridge({ urls: [first.url, second.url] })
     desk.send(request)
     expect(await desk.next()).toMatchObject({ id: 1, result: { content: [] } })
     desk.send({ ...request, id: 2 })
     await desk.next()
-    const calls = [...first.visits, ...second.visits]
+    const calls = [...first.received, ...second.received]
     expect(calls.map(({ headers }) => headers['idempotency-key'])).toEqual(['key-1', 'key-1', 'key-2'])
     expect(calls.map(({ body }) => body)).toEqual([request, request, { ...request, id: 2 }])
   })
 
   it('waits for the answer of a call whose cut-off run the server repeats', async () => {
     const waiting = { content: [], _meta: { 'quartermaster/waiting': { status: 'waiting', for: 'retry' } } }
-    const first = await endpoint(visit => visit.drop())
+    const first = await endpoint(incoming => incoming.drop())
     let asked = 0
-    const second = await endpoint(visit => visit.answer(++asked < 3 ? waiting : { content: [] }))
+    const second = await endpoint(incoming => incoming.answer(++asked < 3 ? waiting : { content: [] }))
     const desk = bridge({ urls: [first.url, second.url] })
     desk.send(modern(1, 'tools/call', { name: 'put' }))
     expect(await desk.next()).toEqual({ jsonrpc: '2.0', id: 1, result: { content: [] } })
@@ -46,18 +46,18 @@ describe('a bridge whose server goes away', () => {
     expect(await desk.next()).toMatchObject({ id: 2, result: waiting })
   })
 
-  it('leaves the key of the client as it is, and sends the call again under it', async () => {
-    const first = await endpoint(visit => visit.drop())
-    const second = await endpoint(visit => visit.answer({ content: [] }))
+  it('repeats a call under the client’s own idempotency key', async () => {
+    const first = await endpoint(incoming => incoming.drop())
+    const second = await endpoint(incoming => incoming.answer({ content: [] }))
     const desk = bridge({ urls: [first.url, second.url] })
     desk.send(modern(1, 'tools/call', { name: 'pay', _meta: { 'quartermaster/idempotencyKey': 'mine' } }))
     expect(await desk.next()).toMatchObject({ id: 1, result: { content: [] } })
-    const [visit] = second.visits
-    expect([visit?.headers['idempotency-key'], second.visits.length]).toEqual([undefined, 1])
+    const [incoming] = second.received
+    expect([incoming?.headers['idempotency-key'], second.received.length]).toEqual([undefined, 1])
   })
 
-  it('says that nobody is back, and what to run, when a call cannot be sent again', async () => {
-    const first = await endpoint(visit => visit.drop())
+  it('reports that no server came back, and what to run, when a call cannot be repeated', async () => {
+    const first = await endpoint(incoming => incoming.drop())
     const clock = createFakeClock()
     let found = 0
     const find = async () => {
@@ -83,8 +83,8 @@ describe('a bridge whose server goes away', () => {
     { era: 'modern', request: modern, more: { resultType: 'complete' } },
     { era: 'legacy', request: legacy, more: {} },
   ])('never sends an answer to a question of a tool twice ($era)', async ({ request: as, more }) => {
-    const first = await endpoint(visit => visit.drop())
-    const second = await endpoint(visit => visit.answer({}))
+    const first = await endpoint(incoming => incoming.drop())
+    const second = await endpoint(incoming => incoming.answer({}))
     const desk = bridge({ urls: [first.url, second.url] })
     desk.send(as(1, 'tools/call', { name: 'pay', requestState: 's', inputResponses: {} }))
     const answer = await desk.next()
@@ -97,13 +97,15 @@ describe('a bridge whose server goes away', () => {
       },
     })
     expect(JSON.stringify(answer)).toContain('OUTCOME_UNKNOWN: The connection to Quartermaster was lost')
-    expect([first.visits.length, second.visits.length]).toEqual([1, 0])
+    expect([first.received.length, second.received.length]).toEqual([1, 0])
   })
 
-  it('sends a call again that only reads, as its listing says', async () => {
+  it('repeats a call that only reads, according to its listing', async () => {
     const tools = [{ name: 'look', annotations: { readOnlyHint: true } }]
-    const first = await endpoint(visit => (visit.body.method === 'tools/list' ? visit.answer({ tools }) : visit.drop()))
-    const second = await endpoint(visit => visit.answer({ content: [] }))
+    const first = await endpoint(incoming =>
+      incoming.body.method === 'tools/list' ? incoming.answer({ tools }) : incoming.drop(),
+    )
+    const second = await endpoint(incoming => incoming.answer({ content: [] }))
     const desk = bridge({ urls: [first.url, second.url] })
     desk.send(modern(1, 'tools/list'))
     await desk.next()
@@ -114,14 +116,14 @@ describe('a bridge whose server goes away', () => {
   it.each(['modern', 'legacy'] as const)('does so under a key once the tool has changed (%s)', async era => {
     const request = era === 'modern' ? modern : legacy
     let annotations = { readOnlyHint: true }
-    const first = await endpoint(visit => {
-      if (visit.body.method === 'tools/list') return visit.answer({ tools: [{ name: 'look', annotations }] })
-      if (visit.body.method !== 'prompts/list') return visit.drop()
-      const say = visit.stream()
+    const first = await endpoint(incoming => {
+      if (incoming.body.method === 'tools/list') return incoming.answer({ tools: [{ name: 'look', annotations }] })
+      if (incoming.body.method !== 'prompts/list') return incoming.drop()
+      const say = incoming.stream()
       say(notification('notifications/tools/list_changed'))
-      say({ jsonrpc: '2.0', id: visit.body.id, result: {} })
+      say({ jsonrpc: '2.0', id: incoming.body.id, result: {} })
     })
-    const second = await endpoint(visit => visit.answer({ content: [] }))
+    const second = await endpoint(incoming => incoming.answer({ content: [] }))
     const desk = bridge({ urls: [first.url, second.url] })
     desk.send(request(1, 'tools/list'))
     await desk.next()
@@ -131,13 +133,15 @@ describe('a bridge whose server goes away', () => {
     annotations = { readOnlyHint: false }
     desk.send(request(3, 'tools/call', { name: 'look' }))
     expect(await desk.next()).toMatchObject({ id: 3, result: { content: [] } })
-    expect(second.visits.map(({ headers }) => headers['idempotency-key'])).toEqual(['key-1'])
+    expect(second.received.map(({ headers }) => headers['idempotency-key'])).toEqual(['key-1'])
   })
 
-  it('leaves a call alone that runs over another connection, until it is answered', async () => {
-    const running = deferred<Visit>()
-    const first = await endpoint(visit => (visit.body.method === 'tools/call' ? running.resolve(visit) : visit.drop()))
-    const second = await endpoint(visit => visit.answer({ tools: [] }))
+  it('leaves calls on other connections running until they are answered', async () => {
+    const running = deferred<ReceivedRequest>()
+    const first = await endpoint(incoming =>
+      incoming.body.method === 'tools/call' ? running.resolve(incoming) : incoming.drop(),
+    )
+    const second = await endpoint(incoming => incoming.answer({ tools: [] }))
     const desk = bridge({ urls: [first.url, second.url] })
     desk.send(modern(1, 'tools/call', { name: 'pay' }))
     const call = await running.promise
@@ -149,38 +153,42 @@ describe('a bridge whose server goes away', () => {
     await expect.poll(() => desk.givenBack).toEqual(['token-1'])
   })
 
-  it('sends a call that nobody took to the next one', async () => {
+  it('sends a call that was not accepted to the next server', async () => {
     const gone = await endpoint(() => {})
     await gone.close()
-    const next = await endpoint(visit => visit.answer({ content: [] }))
+    const next = await endpoint(incoming => incoming.answer({ content: [] }))
     const desk = bridge({ urls: [gone.url, next.url] })
     desk.send(modern(1, 'tools/call', { name: 'pay' }))
     expect(await desk.next()).toMatchObject({ id: 1, result: { content: [] } })
   })
 
-  it('borrows another token when the one it has is not taken', async () => {
-    const { url, visits } = await endpoint(visit =>
-      visit.headers.authorization === 'Bearer token-1' ? visit.json(401, {}) : visit.answer({}),
+  it('gets a new token when its token is refused', async () => {
+    const { url, received } = await endpoint(incoming =>
+      incoming.headers.authorization === 'Bearer token-1' ? incoming.json(401, {}) : incoming.answer({}),
     )
     const desk = bridge({ urls: [url] })
     desk.send(modern(1, 'tools/call', { name: 'pay' }))
     expect(await desk.next()).toMatchObject({ id: 1, result: {} })
-    expect(visits.map(({ headers }) => headers.authorization)).toEqual(['Bearer token-1', 'Bearer token-2'])
+    expect(received.map(({ headers }) => headers.authorization)).toEqual(['Bearer token-1', 'Bearer token-2'])
   })
 
-  it('passes on that nobody knows what became of a call whose token was taken back, and sends it no second time', async () => {
+  it('reports an unknown outcome for a call whose token was revoked, and does not repeat it', async () => {
     const data = { code: 'OUTCOME_UNKNOWN' }
-    const { url, visits } = await endpoint(visit =>
-      visit.json(403, { jsonrpc: '2.0', id: null, error: { code: -32_000, message: 'It may have happened.', data } }),
+    const { url, received } = await endpoint(incoming =>
+      incoming.json(403, {
+        jsonrpc: '2.0',
+        id: null,
+        error: { code: -32_000, message: 'It may have happened.', data },
+      }),
     )
     const desk = bridge({ urls: [url] })
     desk.send(modern(1, 'tools/call', { name: 'pay' }))
     expect(await desk.next()).toMatchObject({ id: 1, error: { data } })
-    expect(visits).toHaveLength(1)
+    expect(received).toHaveLength(1)
   })
 
-  it('gives up on one that never lets it in, and says what to do', async () => {
-    const { url } = await endpoint(visit => visit.json(401, {}))
+  it('gives up on a server that always refuses it, and says what to do', async () => {
+    const { url } = await endpoint(incoming => incoming.json(401, {}))
     const real = createSystemClock()
     // No pause between the tries.
     const clock = { ...real, after: (ms: number, run: () => void) => real.after(ms > 5_000 ? ms : 0, run) }
@@ -192,31 +200,31 @@ describe('a bridge whose server goes away', () => {
     })
   })
 
-  it('asks another when one says that it is stopping, also with a call that changes something', async () => {
+  it('sends requests of a stopping server to the next one, also calls that change something', async () => {
     const stopping = { code: 'STOPPING', message: 'Quartermaster is stopping.' }
     const result = { content: [], isError: true, _meta: { 'quartermaster/error': stopping } }
-    const first = await endpoint(visit => visit.answer(result))
-    const second = await endpoint(visit => visit.answer({ content: [] }))
+    const first = await endpoint(incoming => incoming.answer(result))
+    const second = await endpoint(incoming => incoming.answer({ content: [] }))
     const desk = bridge({ urls: [first.url, second.url] })
     desk.send(modern(1, 'tools/call', { name: 'pay' }))
     expect(await desk.next()).toEqual({ jsonrpc: '2.0', id: 1, result: { content: [] } })
   })
 
-  it('keeps one subscription over it: acknowledged once, and told what may have changed', async () => {
+  it('keeps a subscription over a restart: acknowledged once, then notified of possible changes', async () => {
     const notifications = { toolsListChanged: true, resourceSubscriptions: ['file:///a'] }
-    const acknowledged = (visit: Visit) => {
-      const say = visit.stream()
-      const _meta = { [SUBSCRIPTION]: visit.body.id }
+    const acknowledged = (incoming: ReceivedRequest) => {
+      const say = incoming.stream()
+      const _meta = { [SUBSCRIPTION]: incoming.body.id }
       say(notification('notifications/subscriptions/acknowledged', { notifications, _meta }))
       return say
     }
-    const opened = deferred<Visit>()
-    const first = await endpoint(visit => {
-      acknowledged(visit)
-      opened.resolve(visit)
+    const opened = deferred<ReceivedRequest>()
+    const first = await endpoint(incoming => {
+      acknowledged(incoming)
+      opened.resolve(incoming)
     })
-    const second = await endpoint(visit => {
-      const say = acknowledged(visit)
+    const second = await endpoint(incoming => {
+      const say = acknowledged(incoming)
       say(notification('notifications/tools/list_changed', { n: 2 }))
     })
     const desk = bridge({ urls: [first.url, second.url] })
@@ -233,16 +241,16 @@ describe('a bridge whose server goes away', () => {
       notification('notifications/tools/list_changed', { n: 2 }),
     ])
     desk.send(notification('notifications/cancelled', { requestId: 'listen:1' }))
-    await second.visits[0]?.closed
+    await second.received[0]?.closed
     expect(desk.rest()).toEqual([])
   })
 
-  it('passes on the end of a subscription to nothing', async () => {
-    const { url } = await endpoint(visit => {
-      const say = visit.stream()
+  it('forwards the end of a subscription to nothing', async () => {
+    const { url } = await endpoint(incoming => {
+      const say = incoming.stream()
       say(notification('notifications/subscriptions/acknowledged', { notifications: {} }))
-      say({ jsonrpc: '2.0', id: visit.body.id, result: { resultType: 'complete' } })
-      visit.response.end()
+      say({ jsonrpc: '2.0', id: incoming.body.id, result: { resultType: 'complete' } })
+      incoming.response.end()
     })
     const desk = bridge({ urls: [url] })
     desk.send(modern('l', 'subscriptions/listen', { notifications: {} }))

@@ -31,13 +31,13 @@ function linked(find: (options: FindOptions, tries: number) => Promise<Partial<G
 const absent = () => new AppError('DEPENDENCY_UNAVAILABLE', 'Nobody is there.')
 
 describe('the link of a bridge', () => {
-  it('finds one gateway for all who ask at once', async () => {
+  it('finds one gateway for concurrent requests', async () => {
     const { link, seen } = linked(async () => ({}))
     const [a, b] = await Promise.all([link.gateway(), link.gateway()])
     expect([a === b, a === (await link.gateway()), seen.found]).toEqual([true, true, 1])
   })
 
-  it('tries again for a while, and then says why not', async () => {
+  it('retries for a while, and then reports why it failed', async () => {
     const { link, clock, seen } = linked(() => Promise.reject(absent()))
     const asked = link.gateway().catch((error: AppError) => error.message)
     await clock.advance(20_000)
@@ -63,7 +63,7 @@ describe('the link of a bridge', () => {
     expect(answers).toEqual([`first: ${message}`, `second: ${message}`])
   })
 
-  it('takes what comes within that time', async () => {
+  it('uses a gateway that starts within that time', async () => {
     const { link, clock, seen } = linked((_, tries) => (tries < 5 ? Promise.reject(absent()) : Promise.resolve({})))
     const asked = link.gateway()
     await clock.advance(2_000)
@@ -71,14 +71,14 @@ describe('the link of a bridge', () => {
     expect([seen.told, link.failure()]).toEqual([[], undefined])
   })
 
-  it('does not try again what will not pass', async () => {
+  it('does not retry permanent failures', async () => {
     const { link, seen } = linked(() => Promise.reject(new AppError('AGENT_NOT_FOUND', 'No such agent.')))
     await expect(link.gateway()).rejects.toMatchObject({ code: 'AGENT_NOT_FOUND' })
     await expect(link.gateway()).rejects.toMatchObject({ code: 'AGENT_NOT_FOUND' })
     expect([seen.found, seen.told]).toEqual([2, ['No such agent.']])
   })
 
-  it('extends its token three times in the time it is good', async () => {
+  it('extends its token three times per lifetime', async () => {
     const { link, clock, seen } = linked(async () => ({}))
     await link.gateway()
     for (const _ of [1, 2, 3]) await clock.advance(30_000)
@@ -88,7 +88,7 @@ describe('the link of a bridge', () => {
     expect([seen.extended, seen.givenBack]).toEqual([3, 1])
   })
 
-  it('finds another when the token has ended meanwhile, and knows since when it has none', async () => {
+  it('finds another gateway when its token has expired, and knows since when it has none', async () => {
     const extend = () => Promise.reject(new AppError('NAME_UNKNOWN', 'It has ended.'))
     const { link, clock, seen } = linked(async () => ({ extend }))
     const first = await link.gateway()
@@ -97,7 +97,7 @@ describe('the link of a bridge', () => {
     expect(seen.asked.map(({ lostAt }) => lostAt)).toEqual([undefined, 1_700_000_030_000])
   })
 
-  it('loses a gateway once, however many notice', async () => {
+  it('reports a lost gateway once', async () => {
     const { link, seen } = linked(async () => ({}))
     const first = await link.gateway()
     link.lose(first)
@@ -107,7 +107,7 @@ describe('the link of a bridge', () => {
     expect(seen.told).toEqual(['The connection is lost; looking for Quartermaster.', 'Connected again.'])
   })
 
-  it('asks again when its token could not be extended, for as long as that is good', async () => {
+  it('retries extending its token until that expires', async () => {
     let refusals = 3
     const extend = async () => {
       if (refusals-- > 0) throw absent()
@@ -118,7 +118,7 @@ describe('the link of a bridge', () => {
     expect([(await link.gateway()) === first, seen.told]).toEqual([true, []])
   })
 
-  it('finds another when its token could not be extended in all the time that it was good', async () => {
+  it('finds another gateway when its token expired', async () => {
     const { link, clock, seen } = linked(async () => ({ extend: () => Promise.reject(absent()) }))
     const first = await link.gateway()
     await clock.advance(89_999)
@@ -128,7 +128,7 @@ describe('the link of a bridge', () => {
     expect(seen.asked[1]?.lostAt).toBe(1_700_000_090_000)
   })
 
-  it('keeps the token of a lost gateway for what is still open there, and then gives it back', async () => {
+  it('keeps the token of a lost gateway while requests are open there, and then returns it', async () => {
     const events: string[] = []
     const { link, clock } = linked(async (_, tries) => ({
       extend: async () => void events.push(`extend ${tries}`),
@@ -149,13 +149,13 @@ describe('the link of a bridge', () => {
     expect(events.slice(4)).toEqual(['give back 1'])
   })
 
-  it('gives the token of a lost gateway back at once when nothing is open there', async () => {
+  it('returns the token of a lost gateway at once when nothing is open there', async () => {
     const { link, seen } = linked(async () => ({}))
     link.lose(await link.gateway())
     expect(seen.givenBack).toBe(1)
   })
 
-  it('gives every token back at the end', async () => {
+  it('returns every token at the end', async () => {
     const { link, clock, seen } = linked(async () => ({}))
     const first = await link.gateway()
     void link.during(first, () => new Promise(() => {}))

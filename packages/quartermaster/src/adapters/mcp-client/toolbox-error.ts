@@ -45,9 +45,9 @@ export function toolboxError(thrown: unknown, request: RequestFacts): AppError {
 }
 
 function protocolError(thrown: ProtocolError): AppError {
-  const told = ErrorBody.safeParse(thrown.data)
-  return told.success
-    ? AppError.fromJSON(told.data)
+  const body = ErrorBody.safeParse(thrown.data)
+  return body.success
+    ? AppError.fromJSON(body.data)
     : new AppError('REQUEST_REFUSED', thrown.message, { cause: thrown })
 }
 
@@ -70,8 +70,8 @@ function refusal(thrown: SdkHttpError, request: RequestFacts): AppError {
   const { href } = request.url
   if (status === 401) return tokenRefused(request)
   const isElsewhere = status === 404 || status === 405 || status < 400
-  const told = toldError(jsonIn(thrown.data.text))
-  if (told && !(request.isFirst && isElsewhere)) return told
+  const error = toldError(jsonIn(thrown.data.text))
+  if (error && !(request.isFirst && isElsewhere)) return error
   // A server that failed may have executed the call.
   if (status >= 500) return lost(`HTTP ${status}`, thrown, request)
   const code = REFUSED[status] ?? 'REQUEST_REFUSED'
@@ -143,9 +143,9 @@ export function toCallAnswer({ _meta: meta = {}, resultType: _kind, ...result }:
   const waiting = WaitingHandle.safeParse(meta['quartermaster/waiting'])
   if (waiting.success) return { operationId, result: { content: result.content }, waiting: waiting.data }
   const own = Object.entries(meta).filter(([key]) => !TRANSPORT_META.test(key))
-  const told = own.length === 0 ? result : { ...result, _meta: Object.fromEntries(own) }
+  const plain = own.length === 0 ? result : { ...result, _meta: Object.fromEntries(own) }
   const kept = KeptResult.safeParse(meta[KEPT_META])
-  if (!kept.success) return { operationId, result: told }
+  if (!kept.success) return { operationId, result: plain }
   // The link to the rest repeats `kept`, for clients that read only the content.
-  return { operationId, result: { ...told, content: withoutRest(told.content) }, kept: kept.data }
+  return { operationId, result: { ...plain, content: withoutRest(plain.content) }, kept: kept.data }
 }

@@ -3,13 +3,13 @@ import { answerHeaders, createAnswerStream } from './answer-stream.ts'
 
 const RESULT = { jsonrpc: '2.0', id: 1, result: { content: [] } } as const
 
-it('is one plain text when nothing is sent on the way', async () => {
+it('is a single document without notifications', async () => {
   const answer = createAnswerStream()
   answer.end(RESULT)
   expect(await answer.served).toMatchObject({ status: 200, text: JSON.stringify(RESULT) })
 })
 
-it('is a stream when something is, and ends with the result', async () => {
+it('becomes a stream with the first notification, and ends with the result', async () => {
   const answer = createAnswerStream()
   answer.notify('notifications/progress', { progress: 1 })
   answer.end(RESULT)
@@ -21,27 +21,27 @@ it('is a stream when something is, and ends with the result', async () => {
   ])
 })
 
-it('hears nothing of what is told after its end', async () => {
+it('drops notifications after its end', async () => {
   const answer = createAnswerStream()
   answer.end(RESULT)
   answer.notify('notifications/progress', { progress: 2 })
   expect(await answer.served).not.toBeInstanceOf(Response)
 })
 
-it('leaves out a notice that cannot be written', async () => {
+it('drops a notification that cannot be serialised', async () => {
   const answer = createAnswerStream()
   answer.notify('notifications/message', { data: { id: 10n } })
   answer.end(RESULT)
   expect(await answer.served).toMatchObject({ status: 200, text: JSON.stringify(RESULT) })
 })
 
-it('says so when its message cannot be written', async () => {
+it('reports a result that cannot be serialised', async () => {
   const answer = createAnswerStream()
   answer.end({ jsonrpc: '2.0', id: 7, result: { size: 1n } })
   expect(JSON.parse(((await answer.served) as { text: string }).text)).toMatchObject({ id: 7, error: { code: -32603 } })
 })
 
-it('becomes a stream when it takes longer than it may, and ends with the result', async () => {
+it('becomes a stream after its time limit, and ends with the result', async () => {
   vi.useFakeTimers()
   onTestFinished(() => void vi.useRealTimers())
   const answer = createAnswerStream({ streamAfterMs: 1_000, headers: answerHeaders({ 'mcp-session-id': 's1' }) })
@@ -66,7 +66,7 @@ it('leaves no timer behind when it is short', async () => {
   expect(vi.getTimerCount()).toBe(0)
 })
 
-it('ends with nothing when nobody wants it any more, whatever is said later', async () => {
+it('ends empty when it is dropped', async () => {
   const answer = createAnswerStream()
   answer.drop()
   answer.end(RESULT)
@@ -75,7 +75,7 @@ it('ends with nothing when nobody wants it any more, whatever is said later', as
 
 const EVENTS = { headers: { 'content-type': 'text/event-stream' } }
 
-it('goes on as another answer, after what it has sent itself', async () => {
+it('continues with another response after its own notifications', async () => {
   const [plain, begun] = [createAnswerStream(), createAnswerStream()]
   begun.notify('notifications/progress', { progress: 1 })
   const other = new Response('data: other\n\n', EVENTS)
@@ -86,14 +86,14 @@ it('goes on as another answer, after what it has sent itself', async () => {
   expect(await ((await begun.served) as Response).text()).toMatch(/^event: message\ndata: .*\n\ndata: other\n\n$/)
 })
 
-it('ends what has begun when the other answer is a refusal', async () => {
+it('ends its stream when the other response is a refusal', async () => {
   const answer = createAnswerStream()
   answer.notify('notifications/progress', { progress: 1 })
   answer.continueWith(Response.json({ error: 'no' }, { status: 404 }))
   expect(await ((await answer.served) as Response).text()).not.toContain('no"')
 })
 
-it.each(['before', 'after'])('leaves the other answer when its own reader goes %s that begins', async when => {
+it.each(['before', 'after'])('cancels the other response when its client disconnects %s that begins', async when => {
   const left: string[] = []
   const source = new ReadableStream<Uint8Array>({ cancel: () => void left.push('left') })
   const answer = createAnswerStream()

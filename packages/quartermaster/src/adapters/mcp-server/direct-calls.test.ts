@@ -162,7 +162,7 @@ const CASES: Record<string, Case> = {
 }
 
 describe('an ordinary call', () => {
-  it.each(Object.entries(CASES))('is answered alike by our own way and by the SDK’s: %s', async (_what, request) => {
+  it.each(Object.entries(CASES))('is answered alike by the direct path and by the SDK: %s', async (_what, request) => {
     const [direct, sdk] = await Promise.all([frontWith(true), frontWith(false)])
     expect(await send(direct, request)).toEqual(await send(sdk, request))
   })

@@ -92,7 +92,7 @@ describe('a message', () => {
 })
 
 describe('one token', () => {
-  it('has so many requests under way, and others are not held up by it', async () => {
+  it('is limited to a number of concurrent requests, without affecting other tokens', async () => {
     const { tool, entered, finish } = slowTool()
     const { front } = await open({ maxInFlight: 1 }, [tool, simpleTool('plain')])
     const call = (name: string, agent = 'worker') =>
@@ -109,7 +109,7 @@ describe('one token', () => {
     expect(front.counts().requests).toBe(0)
   })
 
-  it('has so many streams open, and may open another when one has ended', async () => {
+  it('is limited to a number of open streams', async () => {
     const { front } = await open({ maxStreams: 1 })
     const listen = () =>
       post(front, modern('subscriptions/listen', { notifications: { toolsListChanged: true } }), {
@@ -124,7 +124,7 @@ describe('one token', () => {
     expect((await listen()).status).toBe(200)
   })
 
-  it('has so many sessions in use; one that nobody uses makes room', async () => {
+  it('is limited to a number of sessions; an idle one makes room', async () => {
     const { hub, front } = await open({ maxSessions: 2 })
     const [oldest, newer] = [await post(front, INITIALIZE), await post(front, INITIALIZE)].map(
       response => response.headers.get('mcp-session-id') ?? '',
@@ -184,7 +184,7 @@ describe('a client that never reads its stream', () => {
   const params = { name: 'talk', arguments: {}, _meta: { progressToken: 1 } }
   const authorization = 'Bearer token-of-worker'
 
-  it('gets no more before it fills the memory', async () => {
+  it('is cut off before its queue fills the memory', async () => {
     const { front, lines } = await open({ maxBacklogBytes: 256 * 1024 }, [talkativeTool()])
     const { port, close } = await startHttpServer({ mounts: [{ path: '/mcp', handle: front.handle }] })
     onTestFinished(() => close(0))
@@ -193,7 +193,7 @@ describe('a client that never reads its stream', () => {
     await expect.poll(() => lines, { timeout: 10_000 }).toEqual([CUT])
   })
 
-  it('gets no more either where it has a session', async () => {
+  it('is cut off in a session too', async () => {
     const { front, lines } = await open({ maxBacklogBytes: 256 * 1024 }, [talkativeTool()])
     const { port, close } = await startHttpServer({ mounts: [{ path: '/mcp', handle: front.handle }] })
     onTestFinished(() => close(0))

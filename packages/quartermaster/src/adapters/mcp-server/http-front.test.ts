@@ -62,7 +62,7 @@ describe.each(ERAS)('a client of the era %s', era => {
     expect((await others.listTools()).tools.map(tool => tool.name)).toEqual(['elsewhere'])
   })
 
-  it('is asked by a tool, as often as it asks, and hears of progress', async () => {
+  it('answers a tool’s questions, and receives its progress', async () => {
     const { front } = await open()
     const questions: string[] = []
     const client = await connect(front, 'worker', era, { capabilities: { elicitation: { form: {} } } })
@@ -100,7 +100,7 @@ describe.each(ERAS)('a client of the era %s', era => {
     await expect(client.readResource({ uri: 'quartermaster://tools/elsewhere' })).rejects.toThrow()
   })
 
-  it('hears when its own view changes, and nobody else does', async () => {
+  it('is notified when its view changes, and no other client is', async () => {
     const { hub, front } = await open()
     const news = { worker: 0, stranger: 0 }
     for (const agent of ['worker', 'stranger'] as const) {
@@ -122,7 +122,7 @@ describe.each(ERAS)('a client of the era %s', era => {
     expect(news.stranger).toBe(0)
   })
 
-  it('loses a call that is under way with its token', async () => {
+  it('loses a running call with its token', async () => {
     const started = deferred<AbortSignal>()
     const { front } = await open({
       units: {
@@ -177,7 +177,7 @@ describe('the endpoint', () => {
   }
   const asWorker = { authorization: 'Bearer token-of-worker' }
 
-  it('lets nobody in without a token, and says how to get one', async () => {
+  it('rejects requests without a token, and says how to get one', async () => {
     const { front } = await open()
     for (const headers of [{}, { authorization: 'Bearer nonsense' }, { authorization: 'Basic eDp5' }]) {
       const response = await post(front, initialize, headers as Record<string, string>)
@@ -187,7 +187,7 @@ describe('the endpoint', () => {
     }
   })
 
-  it('answers a session of another token as one that never was', async () => {
+  it('answers for a session of another token as for an unknown one', async () => {
     const { front } = await open()
     const opened = await post(front, initialize, asWorker)
     const session = { 'mcp-session-id': opened.headers.get('mcp-session-id') ?? '' }
@@ -208,7 +208,7 @@ describe('the endpoint', () => {
     expect((await post(front, `"${'x'.repeat(5 * 1024 * 1024)}"`, asWorker)).status).toBe(413)
   })
 
-  it('gives the place of a session that nobody uses to a new one', async () => {
+  it('closes an idle session for a new one', async () => {
     const { front } = await open()
     for (let number = 0; number < 70; number++) expect((await post(front, initialize, asWorker)).status).toBe(200)
     expect(front.counts().sessions).toBe(64)
@@ -223,7 +223,7 @@ describe('the endpoint', () => {
     })
   })
 
-  it('ends the streams of an agent that is taken away', async () => {
+  it('ends the streams of a removed agent', async () => {
     const { hub, front } = await open()
     await connect(front, 'worker', 'auto', { listChanged: { tools: { onChanged() {} } } })
     await expect.poll(() => front.counts().streams).toBe(1)
@@ -232,7 +232,7 @@ describe('the endpoint', () => {
     await expect.poll(() => front.counts().streams).toBe(0)
   })
 
-  it('closes sessions that nobody uses', async () => {
+  it('closes idle sessions', async () => {
     const { hub, front } = await open()
     await post(front, initialize, asWorker)
     expect(front.counts().sessions).toBe(1)

@@ -46,30 +46,30 @@ export function inProcessToolbox(session: AgentSession, { ask }: ToolboxOptions,
   const askHost =
     ask && ((question: Question, signal: AbortSignal) => ask(question as PersonQuestion | UrlQuestion, signal))
 
-  function open(): void {
+  function refuseClosed(): void {
     if (isClosed) throw closedToolbox()
   }
 
   return {
     async tools() {
-      open()
+      refuseClosed()
       const { tools: version } = versionsOf(agentTools)
       if (known?.version !== version)
         known = { version, tools: listTools(agentTools).map(({ tool }) => toToolboxTool(tool)) }
       return known.tools
     },
     async view() {
-      open()
+      refuseClosed()
       return agentViewOf(session)
     },
     async call(name, input, { signal, onProgress, idempotencyKey, whenDisabled } = {}) {
-      open()
+      refuseClosed()
       try {
         if (!findTool(agentTools, name)) await deps.calls.ensureConnected({ session, tool: name, signal })
       } catch (error) {
         return failed(error, { signal, isBare: true })
       }
-      open()
+      refuseClosed()
       const grant = findTool(agentTools, name)
       if (!grant) return refused(toolNotFound(agentTools, name))
       try {
@@ -93,7 +93,7 @@ export function inProcessToolbox(session: AgentSession, { ask }: ToolboxOptions,
       }
     },
     onChange(listener) {
-      open()
+      refuseClosed()
       const off = deps.follow(session, ({ tools }) => {
         if (tools) listener()
       })

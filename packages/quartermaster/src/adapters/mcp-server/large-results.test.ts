@@ -122,7 +122,7 @@ describe('a result that is too large to hand over at once', () => {
   })
 
   it.each([
-    ['where it promised one', { output: { type: 'object' } }, true, 'cannot be handed over whole'],
+    ['where it promised one', { output: { type: 'object' } }, true, 'cannot be returned in full'],
     ['and where it did not', {}, undefined, 'was dropped to make room'],
   ])(
     'is told as the result of a task when its picture was dropped for room, %s',

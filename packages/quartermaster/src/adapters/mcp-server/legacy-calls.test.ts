@@ -190,7 +190,7 @@ describe('a call in a session', () => {
     expect([type, messages.length]).toEqual(['text/event-stream', 2])
   })
 
-  it.each(['asks', 'tells_and_asks'])('is run once, however often it asks: %s', async name => {
+  it.each(['asks', 'tells_and_asks'])('runs once, however many questions it asks: %s', async name => {
     const session = await openRawSession(await frontWith(true), { capabilities: CAN_ANSWER })
     const before = ran.filter(one => one === name).length
     const { messages } = await session.call({ name, _meta: { progressToken: 1 } })

@@ -204,8 +204,8 @@ async function readOwn(
   const name = parseToolUri(uri)
   const grant = name === undefined ? undefined : findTool(agentTools, name)
   if (grant) return { contents: [{ uri, mimeType: 'text/markdown', text: toolPage(grant.tool) }] }
-  const told = readView(uri, agentTools)
-  if (told) return { contents: [{ uri, mimeType: 'application/json', text: JSON.stringify(told) }] }
+  const view = readView(uri, agentTools)
+  if (view) return { contents: [{ uri, mimeType: 'application/json', text: JSON.stringify(view) }] }
   const place = parseResultUri(uri)
   if (!place) return undefined
   const page = await results.page(agentTools.session.caller, place.resultId, place.offset).catch(error => {

@@ -98,20 +98,20 @@ export function toMcpResult(answer: CallAnswer, tool: Tool, era: Era): CallToolR
 }
 
 function strippedResult({ result, operationId }: CallAnswer, tool: Tool, era: Era): CallToolResult {
-  const told = toWire(unsaid(result), operationId, era)
-  return showsOutput(tool, era) ? markSucceeded(told, succeededNote(tool.name, LEFT_OUT)) : told
+  const wire = toWire(unsaid(result), operationId, era)
+  return showsOutput(tool, era) ? markSucceeded(wire, succeededNote(tool.name, LEFT_OUT)) : wire
 }
 
 const READ_ON = 'read on below.'
 const LEFT_OUT = 'what was left out is said below.'
 
-function markSucceeded(told: CallToolResult, note: CallToolResult['content'][number]): CallToolResult {
+function markSucceeded(result: CallToolResult, note: CallToolResult['content'][number]): CallToolResult {
   // Clients reject a result without the promised structure unless it is marked as an error.
   return {
-    ...told,
-    content: [note, ...told.content],
+    ...result,
+    content: [note, ...result.content],
     isError: true,
-    _meta: { ...told._meta, [SUCCEEDED_META]: true },
+    _meta: { ...result._meta, [SUCCEEDED_META]: true },
   }
 }
 
@@ -131,9 +131,9 @@ export function toMcpOutcome(
   now: Tool | undefined,
 ): CallToolResult {
   const kept = KeptResult.safeParse(result._meta?.[KEPT_META])
-  const told = toWire(kept.success ? withLinkToRestOfTask(unsaid(result), kept.data) : unsaid(result), id, MODERN)
-  if (!isStripped(result) || result.isError || (now && !showsOutput(now, MODERN))) return told
-  return markSucceeded(told, succeededNote(tool, kept.success ? READ_ON : LEFT_OUT))
+  const wire = toWire(kept.success ? withLinkToRestOfTask(unsaid(result), kept.data) : unsaid(result), id, MODERN)
+  if (!isStripped(result) || result.isError || (now && !showsOutput(now, MODERN))) return wire
+  return markSucceeded(wire, succeededNote(tool, kept.success ? READ_ON : LEFT_OUT))
 }
 
 function withLinkToRestOfTask(result: ToolResult, kept: KeptResult): ToolResult {
@@ -170,7 +170,7 @@ function withLinkToRest(result: ToolResult, { resultId, nextOffset }: KeptResult
 /** Comes first in the result: a model that reads a failure would repeat the call. */
 function succeededNote(name: string, next: string) {
   const text =
-    `"${name}" succeeded. Only its result cannot be handed over whole, which is why this is marked as an error. ` +
+    `"${name}" succeeded. Its result cannot be returned in full, so it is marked as an error. ` +
     `Do not call it again for this; ${next}`
   return { type: 'text' as const, text }
 }

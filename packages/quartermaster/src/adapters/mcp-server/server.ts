@@ -87,11 +87,11 @@ function serveTasks(server: Server, agentTools: AgentTools, { tasks, stateSigner
   }
   server.setRequestHandler('tasks/get', { params: TaskParams, result: anything }, async ({ taskId }, context) => {
     const request = enter(context)
-    const look = {
+    const options = {
       isDelivered: () => !hasDisconnected(request),
       toolNow: (name: string) => findTool(agentTools, name)?.tool,
     }
-    return { ...(await tasks.get(caller, taskId, look)) }
+    return { ...(await tasks.get(caller, taskId, options)) }
   })
   server.setRequestHandler('tasks/update', { params: TaskParams, result: anything }, async ({ taskId }, context) => {
     const { inputResponses } = enter(context)

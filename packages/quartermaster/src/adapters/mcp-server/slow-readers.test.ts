@@ -33,7 +33,7 @@ function streamOf(maxBacklogBytes = 4 * 1024) {
 }
 
 describe('a stream', () => {
-  it('gives its reader every byte, in order', async () => {
+  it('delivers every byte in order', async () => {
     const { stream, send, done, events } = streamOf()
     for (const byte of [1, 2, 3]) send(new Uint8Array([byte]))
     done()
@@ -41,7 +41,7 @@ describe('a stream', () => {
     expect(events).toEqual(['end'])
   })
 
-  it('ends for a reader that leaves too much, after what waits for it, and its source is told', async () => {
+  it('ends after the queued bytes for a reader that falls behind, and cancels its source', async () => {
     const { stream, send, cancelled, events } = streamOf()
     for (let sent = 0; sent < 10; sent++) send(KILOBYTE)
     await cancelled
@@ -57,7 +57,7 @@ describe('a stream', () => {
     expect((await new Response(stream).arrayBuffer()).byteLength).toBe(1024 * 1024)
   })
 
-  it('is not cut from a reader that keeps up, however long it lasts', async () => {
+  it('is not cut for a reader that keeps up', async () => {
     const { stream, send, done, events } = streamOf()
     const reader = stream.getReader()
     for (let sent = 0; sent < 100; sent++) {
@@ -69,7 +69,7 @@ describe('a stream', () => {
     expect(events).toEqual(['end'])
   })
 
-  it('ends when it is told to, and when its reader goes', async () => {
+  it('ends when it is aborted, and when its reader disconnects', async () => {
     const ended = streamOf()
     ended.ending.abort()
     expect((await new Response(ended.stream).arrayBuffer()).byteLength).toBe(0)

@@ -214,8 +214,10 @@ export function createOperationNotifications(onArrival: () => void): OperationNo
   return {
     tell(operation, caller) {
       // Not `some`: every listener is notified.
-      const heard = [...(followers.get(callerKey(caller))?.listeners.keys() ?? [])].map(listener => listener(operation))
-      return heard.includes(true)
+      const delivered = [...(followers.get(callerKey(caller))?.listeners.keys() ?? [])].map(listener =>
+        listener(operation),
+      )
+      return delivered.includes(true)
     },
     listenerArrived: onArrival,
     reachableCallers: () =>
@@ -278,11 +280,11 @@ function ofWhole(change: ViewChange): ViewChange {
 
 /** The agent may have other capabilities; a client only learns of changes in its own server's lists. */
 function createComparison(agentTools: AgentTools): () => ViewChange {
-  let told = versionsOf(agentTools)
+  let reported = versionsOf(agentTools)
   return () => {
     const now = versionsOf(agentTools)
-    const changed = changes(told, now)
-    told = now
+    const changed = changes(reported, now)
+    reported = now
     return changed
   }
 }
@@ -330,16 +332,16 @@ export function withAnnouncements(server: Server, agentTools: AgentTools, deps: 
       tell(change)
       for (const uri of subscriptions.changed()) onUpdated(uri)
     })
-    const hearEnd = (operation: OperationSummary) => {
+    const notifyEnd = (operation: OperationSummary) => {
       const isDelivered = hasStream?.() ?? true
       if (isDelivered)
         send(server.sendLoggingMessage({ level: 'info', logger: 'quartermaster', data: endText(operation) }))
       return isDelivered
     }
-    const ignore = operationNotifications.follow(agentTools.session.caller, hearEnd, hasStream)
+    const unfollowEnds = operationNotifications.follow(agentTools.session.caller, notifyEnd, hasStream)
     stop = () => {
       unfollow()
-      ignore()
+      unfollowEnds()
     }
   }
   server.onclose = () => {

@@ -59,7 +59,7 @@ export interface Tasks {
     candidate: TaskCandidate | undefined,
     waiting: { signal: CancelSignal; audience: CallListeners },
   ): Promise<Turn<CallAnswer> | { task: WireTask }>
-  get(caller: Caller, taskId: string, look: { isDelivered: IsDelivered; toolNow: FindTool }): Promise<WireTask>
+  get(caller: Caller, taskId: string, options: { isDelivered: IsDelivered; toolNow: FindTool }): Promise<WireTask>
   /** Passes on answers to the task's questions. */
   update(caller: Caller, taskId: string, inputResponses: Readonly<Record<string, unknown>>): Promise<void>
   cancel(caller: Caller, taskId: string): Promise<void>

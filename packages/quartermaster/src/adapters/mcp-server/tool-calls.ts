@@ -219,8 +219,8 @@ function resumeFromRecord(
   }: Pick<ToolCall, 'agentTools' | 'grant' | 'input'> & { request: McpRequest },
 ): Promise<CallAnswer> {
   const { operationId = '', consent } = request.state ?? {}
-  const said = consent && toEarlyAnswers(request.inputResponses)[consent.key]
-  const answered = consent && said ? { answer: said, askedAt: consent.askedAt } : undefined
+  const answer = consent && toEarlyAnswers(request.inputResponses)[consent.key]
+  const answered = consent && answer ? { answer, askedAt: consent.askedAt } : undefined
   return calls.resumeFromRecord({
     session,
     tool: grant.tool.name,

@@ -32,12 +32,12 @@ const FIRST_PAUSE_MS = 50
 const LONGEST_PAUSE_MS = 2_000
 
 export function createConnector({ address, log }: ConnectorOptions): Connect {
-  let toldOf: string | undefined
+  let reportedCode: string | undefined
 
-  function tell(error: AppError): void {
+  function report(error: AppError): void {
     // A stopping server reports several errors in a row.
-    if (toldOf === error.code) return
-    toldOf = error.code
+    if (reportedCode === error.code) return
+    reportedCode = error.code
     log.warn('The store does not answer; trying again', { reason: error.message })
   }
 
@@ -59,13 +59,13 @@ export function createConnector({ address, log }: ConnectorOptions): Connect {
     for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(pause * 2, LONGEST_PAUSE_MS)) {
       try {
         const connected = await connectOnce(prepare)
-        if (toldOf !== undefined) log.info('The store answers again')
-        toldOf = undefined
+        if (reportedCode !== undefined) log.info('The store answers again')
+        reportedCode = undefined
         return connected
       } catch (cause) {
         const error = toError(address, cause)
         if ((isFirst && error.code === 'CONFIG_INVALID') || !mayGoOn(error)) throw error
-        tell(error)
+        report(error)
         // Jitter, so that several clients do not reconnect at once.
         await wait(pause * (0.5 + Math.random() / 2))
       }

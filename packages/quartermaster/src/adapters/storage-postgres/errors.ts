@@ -102,8 +102,8 @@ const WORDS: Readonly<Record<string, string>> = {
 
 /** The reason, for the middle of a sentence. */
 export function explain({ code, message }: Fault): string {
-  const said = code === undefined ? undefined : WORDS[code]
-  if (said !== undefined) return said
+  const words = code === undefined ? undefined : WORDS[code]
+  if (words !== undefined) return words
   // The driver's own words for a timeout and a closed socket.
   if (message === 'timeout expired') return 'it does not answer'
   if (message.startsWith('Connection terminated')) return 'it closed the connection'

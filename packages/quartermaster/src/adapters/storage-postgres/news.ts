@@ -23,15 +23,15 @@ interface NewsLineOptions {
   /** How long to wait for the first connection. */
   readonly patienceMs: number
   /** How often to ping the server; a dead network gives no error. */
-  readonly lookEveryMs?: number
+  readonly pingEveryMs?: number
 }
 
-const LOOK_EVERY_MS = 10_000
+const PING_EVERY_MS = 10_000
 const STATEMENT_MS = 2_000
 
 /** A separate connection: one that commits or reads is busy when another process notifies. */
 export function createNewsLine(options: NewsLineOptions): NewsLine {
-  const { connect, channel, self, log, patienceMs, lookEveryMs = LOOK_EVERY_MS } = options
+  const { connect, channel, self, log, patienceMs, pingEveryMs = PING_EVERY_MS } = options
   const listeners = new Set<NewsListener>()
   let link: Link | undefined
   let isClosed = false
@@ -69,17 +69,17 @@ export function createNewsLine(options: NewsLineOptions): NewsLine {
     link = connected.link
     link.hold(false)
     link.onLost(() => onLost(connected.link))
-    look(connected.link)
+    ping(connected.link)
   }
 
   /** A missing answer ends the connection by its own timeout. */
-  function look(on: Link): void {
+  function ping(on: Link): void {
     timer = setTimeout(() => {
       on.read({ sql: 'select 1', parameters: [] }).then(
-        () => link === on && look(on),
+        () => link === on && ping(on),
         () => on.destroy(),
       )
-    }, lookEveryMs).unref()
+    }, pingEveryMs).unref()
   }
 
   function onLost(lost: Link): void {

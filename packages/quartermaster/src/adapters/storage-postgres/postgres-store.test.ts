@@ -166,7 +166,7 @@ describe.runIf(hasPostgres())('the committer', () => {
     expect(after.groups - before.groups).toBeLessThan(20)
   })
 
-  it('refuses one request too many, and takes more when there is room again', async () => {
+  it('refuses requests beyond its limit, and accepts more when there is room', async () => {
     const store = await openAt(await testDatabase(), { mostWaiting: 2 })
     const [, , third] = await Promise.allSettled(['a', 'b', 'c'].map(id => append(store, id)))
     expect(third).toMatchObject({ status: 'rejected', reason: { code: 'STORE_BUSY', details: { waiting: 2 } } })

@@ -169,11 +169,11 @@ export function createWriteStatements(deps: {
     }
   }
 
-  function look({ table, where }: Kind<'mustExist' | 'mustNotExist'>): Draft {
+  function check({ table, where }: Kind<'mustExist' | 'mustNotExist'>): Draft {
     const conditions = readConditions(columns, table, where)
     const one = sql<number>`1`
     return {
-      shape: `look ${table} where ${conditions.map(shapeOf)}`,
+      shape: `check ${table} where ${conditions.map(shapeOf)}`,
       parameters: conditions.flatMap(parametersOf),
       write: () => writer.selectFrom(table).select(one.as('one')).where(allOf(conditions)).limit(one).compile(),
     }
@@ -188,9 +188,9 @@ export function createWriteStatements(deps: {
       case 'delete':
         return guarded(cache(removal(write)), expected(write))
       case 'mustExist':
-        return guarded(cache(look(write)), { finds: true, least: 1, most: 1 })
+        return guarded(cache(check(write)), { finds: true, least: 1, most: 1 })
       case 'mustNotExist':
-        return guarded(cache(look(write)), { finds: true, least: 0, most: 0 })
+        return guarded(cache(check(write)), { finds: true, least: 0, most: 0 })
     }
   }
 }

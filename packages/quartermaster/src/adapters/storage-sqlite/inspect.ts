@@ -59,8 +59,8 @@ const VERSION = 'select coalesce(max("version"), 0) from "schema_versions"'
 async function judge(read: (sql: string) => Promise<ReadAnswer>): Promise<StoreCondition> {
   const checked = await read(CHECK)
   if ('fault' in checked) return faulty(checked.fault)
-  const [said] = checked.rows[0] ?? []
-  if (said !== 'ok') return { state: 'damaged', reason: firstLine(String(said)) }
+  const [verdict] = checked.rows[0] ?? []
+  if (verdict !== 'ok') return { state: 'damaged', reason: firstLine(String(verdict)) }
   const known = await read(HAS_VERSIONS)
   if ('fault' in known) return faulty(known.fault)
   if (known.rows.length === 0) return { state: 'sound' }

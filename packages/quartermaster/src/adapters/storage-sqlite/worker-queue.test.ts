@@ -44,7 +44,7 @@ it('starts its thread for the first request and keeps it', async () => {
   expect(start).toHaveBeenCalledOnce()
 })
 
-it.each(['die', 'leave'])('tells what a dying thread had in its hands, and goes on with another (%s)', async end => {
+it.each(['die', 'leave'])('fails the requests of a dying thread, and continues with a new one (%s)', async end => {
   const { queue, start } = queueWith()
   await queue.ask(read('a'))
   const inHand = [commit('silence'), read('silence'), commit(end)].map(work => queue.ask(work))
@@ -59,7 +59,7 @@ it.each(['die', 'leave'])('tells what a dying thread had in its hands, and goes 
   expect(queue.restarts()).toBe(1)
 })
 
-it('loses nothing that the dying thread had not been given', async () => {
+it('keeps the requests that a dying thread had not received', async () => {
   const { queue } = queueWith()
   await queue.ask(read('a'))
   const given = Array.from({ length: 1_024 }, (_, i) => queue.ask(commit(i === 1_023 ? 'die' : 'silence')))
@@ -69,7 +69,7 @@ it('loses nothing that the dying thread had not been given', async () => {
   expect((await Promise.all(waiting)).map(said)).toEqual(waiting.map((_, i) => `later ${i}`))
 })
 
-it('gives up when a thread dies before it has answered anything, and refuses everything from then on', async () => {
+it('fails permanently when a thread dies before its first answer', async () => {
   const { queue, start } = queueWith()
   const asked = await Promise.allSettled([queue.ask(commit('die')), queue.ask(read('a'))])
   expect(asked).toMatchObject([{ reason: { code: 'OUTCOME_UNKNOWN' } }, { reason: { code: 'INTERNAL' } }])
@@ -77,13 +77,13 @@ it('gives up when a thread dies before it has answered anything, and refuses eve
   expect(start).toHaveBeenCalledOnce()
 })
 
-it('gives up with the reason of a thread that says it cannot work', async () => {
+it('fails with the reason that a thread reports', async () => {
   const { queue } = queueWith()
   await expect(queue.ask(read('unfit'))).rejects.toMatchObject({ code: 'CONFIG_INVALID' })
   await expect(queue.ask(read('a'))).rejects.toMatchObject({ code: 'CONFIG_INVALID' })
 })
 
-it('gives up when no thread can be started', async () => {
+it('fails when no thread can be started', async () => {
   const start = () => {
     throw new Error('no memory')
   }
@@ -92,7 +92,7 @@ it('gives up when no thread can be started', async () => {
   await queue.close()
 })
 
-it('refuses one request too many, and takes more when there is room again', async () => {
+it('refuses requests beyond its limit, and accepts more when there is room', async () => {
   const { queue } = queueWith({ mostWaiting: 2 })
   const first = [queue.ask(read('a')), queue.ask(read('b'))]
   await expect(queue.ask(read('c'))).rejects.toMatchObject({ code: 'STORE_BUSY', details: { waiting: 2 } })
@@ -100,7 +100,7 @@ it('refuses one request too many, and takes more when there is room again', asyn
   expect(said(await queue.ask(read('c')))).toBe('c')
 })
 
-it('counts what waits for an answer', async () => {
+it('counts requests without an answer', async () => {
   const { queue } = queueWith()
   const asked = [queue.ask(read('a')), queue.ask(read('b'))]
   expect(queue.waiting()).toBe(2)
@@ -108,7 +108,7 @@ it('counts what waits for an answer', async () => {
   expect(queue.waiting()).toBe(0)
 })
 
-it('closes after the last answer, also when its thread dies over it, and without ever having had one', async () => {
+it('closes after the last answer, also when its thread dies or never started', async () => {
   const { queue } = queueWith()
   await queue.ask(read('a'))
   const last = queue.ask(commit('die'))

@@ -8,7 +8,7 @@ import { type BridgeOptions, type Gateway, runBridge } from '../index.ts'
 type Json = Record<string, unknown>
 
 /** A request that reached the server, and how to answer it. */
-export interface Visit {
+export interface ReceivedRequest {
   readonly http: string
   readonly headers: IncomingMessage['headers']
   readonly body: Json
@@ -26,31 +26,31 @@ export interface Visit {
 export interface TestEndpoint {
   readonly url: string
   /** What came, oldest first. */
-  readonly visits: Visit[]
+  readonly received: ReceivedRequest[]
   close(): Promise<void>
 }
 
-export async function endpoint(handle: (visit: Visit) => void): Promise<TestEndpoint> {
-  const visits: Visit[] = []
+export async function endpoint(handle: (incoming: ReceivedRequest) => void): Promise<TestEndpoint> {
+  const received: ReceivedRequest[] = []
   const server = createServer(async (request, response) => {
-    const visit = await visitOf(request, response)
-    visits.push(visit)
-    handle(visit)
+    const incoming = await toIncoming(request, response)
+    received.push(incoming)
+    handle(incoming)
   })
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
   onTestFinished(() => closeServer(server))
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`,
-    visits,
+    received,
     close: () => closeServer(server),
   }
 }
 
-async function visitOf(request: IncomingMessage, response: ServerResponse): Promise<Visit> {
+async function toIncoming(request: IncomingMessage, response: ServerResponse): Promise<ReceivedRequest> {
   let text = ''
   for await (const chunk of request) text += String(chunk)
   const body = (text === '' ? {} : JSON.parse(text)) as Json
-  const json: Visit['json'] = (status, value, headers = {}) => {
+  const json: ReceivedRequest['json'] = (status, value, headers = {}) => {
     response.writeHead(status, { 'content-type': 'application/json', ...headers })
     response.end(value === undefined ? undefined : JSON.stringify(value))
   }
