@@ -3,12 +3,12 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import { compilePlain } from '../../packages/quartermaster/src/adapters/json-schema/ajv.ts'
+import { plainSchema } from '../../packages/quartermaster/src/adapters/json-schema/plain-schema.ts'
 import {
   FREE_STEPS,
   STEPS_PER_CHARACTER,
   TooManySteps,
 } from '../../packages/quartermaster/src/adapters/json-schema/steps.ts'
-import { plainSchema } from '../../packages/quartermaster/src/adapters/json-schema/plain-schema.ts'
 import { CASES } from './cases.mjs'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
