@@ -1,12 +1,11 @@
 import type { ErrorObject } from 'ajv'
 import { type Issue, issueText } from '../../contracts/index.ts'
 import { didYouMean, fewIssues } from '../../core/kernel/index.ts'
-import type { Checker } from './ajv.ts'
 
 interface Findings {
   readonly errors: readonly ErrorObject[]
   readonly value: unknown
-  readonly lookup: Checker['lookup']
+  readonly lookup: (ref: string) => unknown
   readonly maxIssues: number
 }
 
@@ -88,7 +87,7 @@ interface Members {
 /** No schema written by hand has more, but references can repeat parts many times. */
 const MOST_MEMBERS = 100_000
 
-function createMembers(lookup: Checker['lookup']): Members {
+function createMembers(lookup: (ref: string) => unknown): Members {
   const known = new Map<unknown, ReadonlySet<unknown>>()
   let left = MOST_MEMBERS
   return {
@@ -128,7 +127,7 @@ function narrowUnion(union: Failure, inside: readonly Failure[], members: Member
 }
 
 interface Collecting {
-  readonly lookup: Checker['lookup']
+  readonly lookup: (ref: string) => unknown
   readonly most: number
 }
 

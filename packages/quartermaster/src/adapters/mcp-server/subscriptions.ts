@@ -214,10 +214,8 @@ export function createOperationNotifications(onArrival: () => void): OperationNo
   return {
     tell(operation, caller) {
       // Not `some`: every listener is notified.
-      const delivered = [...(followers.get(callerKey(caller))?.listeners.keys() ?? [])].map(listener =>
-        listener(operation),
-      )
-      return delivered.includes(true)
+      const sent = [...(followers.get(callerKey(caller))?.listeners.keys() ?? [])].map(listener => listener(operation))
+      return sent.includes(true)
     },
     listenerArrived: onArrival,
     reachableCallers: () =>
