@@ -79,9 +79,7 @@ it('makes a tool of a Markdown file and an op of the project, and follows both a
   expect(() => quartermaster.tool('keep')).toThrow('There is no tool "keep"')
 
   await rm(project.path('capabilities/notes.ts'))
-  await soon(async () =>
-    expect(await problemsOf(quartermaster)).toContain('op "op.notes.append" is registered by nothing'),
-  )
+  await soon(async () => expect(await problemsOf(quartermaster)).toContain('op "op.notes.append" is not registered'))
   await expect(say(quartermaster, 'jot')).rejects.toMatchObject({ code: 'TOOL_DISABLED' })
 
   await project.write('capabilities/notes.ts', OPS)
@@ -129,7 +127,7 @@ it('makes tools of the ops of a host program, those it opens with and those it r
     { ops: [shout], watch: false },
   )
   expect(await say(quartermaster, 'shout')).toEqual({ type: 'text', text: 'RAIN' })
-  expect(await problemsOf(quartermaster)).toContain('"op.host.hum" is registered by nothing')
+  expect(await problemsOf(quartermaster)).toContain('"op.host.hum" is not registered')
   quartermaster.registerOp('op.host.hum', {
     short: 'Hums.',
     input: { type: 'object', properties: { text: { type: 'string' } }, required: ['text'] },

@@ -143,7 +143,7 @@ export async function upstreamFixture({
     tools: isTakenIn ? (held.includes(name) ? [{}] : [{}, {}]) : [],
     prompts: [],
     resources: [],
-    leftOut: [],
+    hidden: [],
     unseen: isTakenIn ? undefined : 'It has not been reached yet.',
   })
   const capabilities = () =>

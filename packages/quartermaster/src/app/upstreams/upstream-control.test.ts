@@ -109,7 +109,7 @@ describe('looking at upstreams', () => {
   it('says in a review whose the name is that a tool would be called by', async () => {
     const { control } = await desk({ ...NOTES, tools: { read: 'upstream:files' } })
     const clash = expect.stringMatching(
-      /^The tool name "read" is taken by upstream:files .* keeps it for as long as it offers it\. Give it another name/,
+      /^The tool name "read" is taken by upstream:files .* keeps it while it offers it\. Give it another name/,
     )
     expect(await control.reviewItems({})).toEqual([{ ...ITEM, clash }])
     const { calledAs: _unknown, ...unnamed } = ITEM
