@@ -103,7 +103,7 @@ describe('a name that an upstream has', () => {
       {
         where: 'upstream:a',
         subject: 'tool:a_b_c',
-        message: expect.stringMatching(/taken by upstream:a_b .* it has it now, and keeps it for as long as/),
+        message: expect.stringMatching(/taken by upstream:a_b .* it has the name now, and keeps it while/),
         fix: expect.stringContaining('"a" of "mcpServers": "tools": { "b_c": { "name": "…" } }.'),
       },
     ])
@@ -139,7 +139,7 @@ describe('a name that an upstream has', () => {
     await ab.lists(tools(tool('c', 'Does something else.')))
     expect(await read(a, ab)).toEqual({ a_x: 'a' })
     const wanted = { source: 'upstreams', unit: 'upstream:a', kind: 'tool', name: 'a_b_c', ownName: 'b_c' } as const
-    const message = expect.stringMatching(/taken by upstream:a_b .* has it now, and keeps it while .* held back/)
+    const message = expect.stringMatching(/taken by upstream:a_b .* has the name now, and keeps it while .* held back/)
     expect(hub.catalogue.problems()).toContainEqual(expect.objectContaining({ where: 'upstream:a', message }))
     expect(findNameClash(hub.catalogue.current(), wanted)).toMatchObject({ message })
     expect(findNameClash(hub.catalogue.current(), { ...wanted, unit: 'upstream:a_b' })).toBeUndefined()
