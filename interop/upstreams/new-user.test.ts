@@ -6,11 +6,11 @@ import { quartermaster } from '../../packages/quartermaster/test/support/product
 import {
   onProcessFixture,
   textOf,
-  type UpstreamDesk,
+  type UpstreamFixture,
 } from '../../packages/quartermaster/test/support/upstream-fixture.ts'
 import { npmServer } from './npm-servers.ts'
 
-const processOf = async (desk: UpstreamDesk, upstream: string) => {
+const processOf = async (desk: UpstreamFixture, upstream: string) => {
   const pid = (await desk.status(upstream))?.pids[0]
   if (pid === undefined) throw new Error(`${upstream} has no process.`)
   return pid

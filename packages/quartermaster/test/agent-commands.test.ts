@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { ApprovalSummary, CallAnswer, DocsAnswer, ToolDetail, ToolSummary } from '../src/contracts/index.ts'
 import { type Finished, openUp, quartermaster, type RunningUp, writeFiles } from './support/product.ts'
 
-const DESK = `
+const CAPABILITY = `
   import { defineCapability, defineTool, toolFailure } from 'quartermaster'
   import { writeFileSync } from 'node:fs'
   const file = name => new URL('../' + name, import.meta.url)
@@ -59,7 +59,7 @@ beforeAll(async () => {
   dir = await mkdtemp(join(tmpdir(), 'project-'))
   await writeFiles(dir, {
     'quartermaster.config.json': '{ "settings": { "consentWaitSeconds": 0 } }',
-    'capabilities/desk.ts': DESK,
+    'capabilities/desk.ts': CAPABILITY,
     'knowledge/release.md': PAGE,
     'agents/worker.json': '{ "capabilities": { "desk": {}, "files": { "dirs": ["."] } }, "view": "direct" }',
     'agents/keeper.json': '{ "capabilities": { "desk": {}, "vault": {} }, "view": "gateway" }',

@@ -7,23 +7,23 @@ import { runProcess } from './support/product.ts'
 import { rawCall, tampered } from './support/raw-call.ts'
 import {
   type ClientEra,
-  type DeskOptions,
+  type FixtureOptions,
   ILL_SERVER,
   onProcessFixture,
   openFixture,
   openProcessFixture,
   program,
-  type UpstreamDesk,
+  type UpstreamFixture,
 } from './support/upstream-fixture.ts'
 
 const ERAS = ['auto', 'legacy'] as const satisfies ClientEra[]
 const FILES = { capabilities: { files: { dirs: ['.'] } } }
 
 /** An `up` whose agent may write files when somebody allows it. Its calls wait this long for that. */
-const desk = (consentWaitSeconds: number, more: Partial<DeskOptions> = {}) =>
+const fixture = (consentWaitSeconds: number, more: Partial<FixtureOptions> = {}) =>
   openFixture(waiting(consentWaitSeconds, more))
 
-function waiting(consentWaitSeconds: number, more: Partial<DeskOptions> = {}): DeskOptions {
+function waiting(consentWaitSeconds: number, more: Partial<FixtureOptions> = {}): FixtureOptions {
   return { mcpServers: {}, agents: { default: FILES }, settings: { consentWaitSeconds }, ...more }
 }
 
@@ -45,20 +45,20 @@ const handleIn = (answered: Answered) => /op_[\w-]+/.exec(textIn(answered))?.[0]
 
 const contentOf = (dir: string, path = 'a.txt') => readFile(join(dir, path), 'utf8').catch(() => undefined)
 
-const open = ({ control }: UpstreamDesk) => control<ApprovalSummary[]>('approvals')
+const open = ({ control }: UpstreamFixture) => control<ApprovalSummary[]>('approvals')
 
 /** Waits until so many calls wait, and answers their ids, oldest first. */
-async function asked(at: UpstreamDesk, amount = 1): Promise<string[]> {
+async function asked(at: UpstreamFixture, amount = 1): Promise<string[]> {
   await expect.poll(async () => (await open(at)).length).toBe(amount)
   return (await open(at)).map(({ id }) => id)
 }
 
-const stateOf = async ({ control }: UpstreamDesk, id: string) =>
+const stateOf = async ({ control }: UpstreamFixture, id: string) =>
   (await control<OperationFacts>('operation', { id })).state
 
 describe('a call that nobody has allowed', () => {
   it.each(ERAS)('waits for a person, who sees all of it, and is done once allowed (era %s)', async era => {
-    const at = await desk(0)
+    const at = await fixture(0)
     const client = await at.connect(era)
     const waiting = await write(client, 'a.txt', 'hun\u202eter2 ')
     const id = handleIn(waiting)
@@ -91,7 +91,7 @@ describe('a call that nobody has allowed', () => {
   })
 
   it.each(ERAS)('goes on by itself when it is allowed while its caller waits (era %s)', async era => {
-    const at = await desk(600)
+    const at = await fixture(600)
     const answer = write(await at.connect(era))
     const [id = ''] = await asked(at)
     await at.control('answerApproval', { id, decision: 'allow', lasting: 'once' })
@@ -100,7 +100,7 @@ describe('a call that nobody has allowed', () => {
   })
 
   it.each(ERAS)('is refused when somebody says no, and the caller is told (era %s)', async era => {
-    const at = await desk(600)
+    const at = await fixture(600)
     const answer = write(await at.connect(era))
     const [id = ''] = await asked(at)
     expect(await at.run('approvals', 'deny', id)).toMatchObject({ code: 0 })
@@ -110,7 +110,7 @@ describe('a call that nobody has allowed', () => {
   })
 
   it('is answered once, also when two do so at once', async () => {
-    const at = await desk(0)
+    const at = await fixture(0)
     const id = handleIn(await write(await at.connect()))
     const both = await Promise.all([at.run('approvals', 'allow', id, '--yes'), at.run('approvals', 'deny', id)])
     const [allowed, denied] = both.map(({ code }) => code)
@@ -137,7 +137,7 @@ describe('a call that nobody has allowed', () => {
   })
 
   it('waits on while the file of its agent cannot be read, and ends when the agent has the tool no more', async () => {
-    const at = await desk(0)
+    const at = await fixture(0)
     const client = await at.connect()
     const [one, two] = [handleIn(await write(client, 'one.txt')), handleIn(await write(client, 'two.txt'))]
     const file = join(at.dir, 'agents', 'default.json')
@@ -156,7 +156,7 @@ describe('a call that nobody has allowed', () => {
   })
 
   it('has a line in the audit about who allowed it, and one about its run', async () => {
-    const at = await desk(600)
+    const at = await fixture(600)
     const answer = write(await at.connect())
     const [id = ''] = await asked(at)
     await at.control('answerApproval', { id, decision: 'allow', lasting: 'once' })
@@ -169,7 +169,7 @@ describe('a call that nobody has allowed', () => {
   })
 
   it('waits for others too when it was made at a command line without a terminal', async () => {
-    const at = await desk(0)
+    const at = await fixture(0)
     const called = await at.run('call', 'write_file', 'path=a.txt', 'content=one')
     expect([called.code, called.stdout]).toEqual([14, ''])
     const [id = ''] = /op_[\w-]+/.exec(called.stderr) ?? []
@@ -179,7 +179,7 @@ describe('a call that nobody has allowed', () => {
   })
 
   it('does not hold a command that nobody could answer', async () => {
-    const at = await desk(600)
+    const at = await fixture(600)
     await at.up.stop()
     const called = await at.run('call', 'write_file', 'path=a.txt', 'content=one', '--json')
     expect(called.code).toBe(14)
@@ -193,7 +193,7 @@ describe('a call that nobody has allowed', () => {
 describe('an answer that lasts', () => {
   it('counts for the same file and agent until it is taken back', async () => {
     const agents = { default: FILES, other: FILES }
-    const at = await desk(0, { agents })
+    const at = await fixture(0, { agents })
     const [client, stranger] = [await at.connect(), await at.connect('auto', { agent: 'other' })]
     const id = handleIn(await write(client))
     expect(await at.run('approvals', 'allow', id, '--for', '10m', '--yes')).toMatchObject({ code: 0 })
@@ -217,7 +217,7 @@ describe('an answer that lasts', () => {
   })
 
   it('can be a no: nobody is asked again', async () => {
-    const at = await desk(0)
+    const at = await fixture(0)
     const client = await at.connect()
     const id = handleIn(await write(client))
     expect(await at.run('approvals', 'deny', id, '--for', '10m')).toMatchObject({ code: 0 })
@@ -234,7 +234,7 @@ describe('the word of a client', () => {
   const elicitation = { capabilities: { elicitation: { form: {} } } }
 
   it.each(ERAS)('counts where the agent’s file says so, for one call (era %s)', async era => {
-    const at = await desk(0, { agents })
+    const at = await fixture(0, { agents })
     const client = await at.connect(era, elicitation)
     const questions: string[] = []
     const answers = [{ action: 'accept' as const, content: { allow: true } }, { action: 'decline' as const }]
@@ -250,7 +250,7 @@ describe('the word of a client', () => {
   })
 
   it.each(ERAS)('is not asked for where it does not (era %s)', async era => {
-    const at = await desk(0, { agents })
+    const at = await fixture(0, { agents })
     const client = await at.connect(era, { ...elicitation, agent: 'strict' })
     let isAsked = false
     client.setRequestHandler('elicitation/create', async () => {
@@ -262,7 +262,7 @@ describe('the word of a client', () => {
   })
 
   it('counts with the state it was asked with, unchanged, for the same call, and once', async () => {
-    const at = await desk(0, { agents })
+    const at = await fixture(0, { agents })
     const send = await rawCall(at)
     const call = (path: string, more = {}) => send('write_file', { path, content: 'one' }, more)
     const first = await call('a.txt')
@@ -294,8 +294,8 @@ describe('what a person allows of a server of others', () => {
     consentOperations: { 'log.write': { scope: '{file}', weight: 'moderate' } },
   }
   const withLog = (consent: object = {}) =>
-    desk(0, { mcpServers: { log }, agents: { default: { capabilities: { log: {} }, consent } } })
-  const line = (at: UpstreamDesk, text: string, path = 'a.txt') => ({ file: join(at.dir, path), text })
+    fixture(0, { mcpServers: { log }, agents: { default: { capabilities: { log: {} }, consent } } })
+  const line = (at: UpstreamFixture, text: string, path = 'a.txt') => ({ file: join(at.dir, path), text })
 
   it.each(ERAS)('is done with the arguments that it was allowed for, and with no others (era %s)', async era => {
     const at = await withLog()

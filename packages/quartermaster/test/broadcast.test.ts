@@ -19,9 +19,9 @@ async function waiting(client: Client): Promise<string[]> {
 }
 
 it.each(ERAS)('reaches each inbox in reach once, with the whole text, for a client of era %s', async era => {
-  const desk = await openFixture({ mcpServers: {}, agents: AGENTS })
+  const fixture = await openFixture({ mcpServers: {}, agents: AGENTS })
   const clients = Object.fromEntries(
-    await Promise.all(Object.keys(AGENTS).map(async agent => [agent, await desk.connect(era, { agent })] as const)),
+    await Promise.all(Object.keys(AGENTS).map(async agent => [agent, await fixture.connect(era, { agent })] as const)),
   ) as Record<keyof typeof AGENTS, Client>
   const { herald, north, south, below, stranger } = clients
   const send = (client: Client, args: Record<string, unknown>) =>

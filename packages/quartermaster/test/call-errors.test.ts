@@ -83,9 +83,9 @@ const answer = async (client: Client, name: string, args: Record<string, unknown
 
 describe.each(ERAS)('wrong arguments, for a client of era %s', era => {
   it('are told in the same words of own tools and of those of servers, in both views', async () => {
-    const desk = await openSongs()
-    const direct = await desk.connect(era, { agent: 'direct' })
-    const gateway = await desk.connect(era, { agent: 'gateway' })
+    const fixture = await openSongs()
+    const direct = await fixture.connect(era, { agent: 'direct' })
+    const gateway = await fixture.connect(era, { agent: 'gateway' })
     await direct.listTools()
     for (const tool of ['sing', 'far_sing'])
       for (const [input, says] of WRONG) {
@@ -109,10 +109,10 @@ const refusal = (client: Client, name: string, args: Record<string, unknown> = {
 
 describe.each(ERAS)('a name that no tool has, for a client of era %s', era => {
   it('leads to the closest tool that the agent has, in both views', async () => {
-    const desk = await openSongs()
-    const direct = await desk.connect(era, { agent: 'direct' })
-    const gateway = await desk.connect(era, { agent: 'gateway' })
-    const other = await desk.connect(era, { agent: 'other' })
+    const fixture = await openSongs()
+    const direct = await fixture.connect(era, { agent: 'direct' })
+    const gateway = await fixture.connect(era, { agent: 'gateway' })
+    const other = await fixture.connect(era, { agent: 'other' })
     await direct.listTools()
     for (const client of [direct, gateway]) {
       expect(await refusal(client, 'far_snig')).toMatch(/has no tool "far_snig"\. Did you mean "far_sing"\?$/)
@@ -130,10 +130,10 @@ describe.each(ERAS)('a name that no tool has, for a client of era %s', era => {
   })
 
   it('of another gateway leads to the tool that does it here, or to a command', async () => {
-    const desk = await openSongs()
-    const direct = await desk.connect(era, { agent: 'direct' })
-    const gateway = await desk.connect(era, { agent: 'gateway' })
-    const keeper = await desk.connect(era, { agent: 'keeper' })
+    const fixture = await openSongs()
+    const direct = await fixture.connect(era, { agent: 'direct' })
+    const gateway = await fixture.connect(era, { agent: 'gateway' })
+    const keeper = await fixture.connect(era, { agent: 'keeper' })
     const led: [string, string, string][] = [
       ['wb_run', 'Use "call_tool".', 'Call the tool itself, by its name.'],
       ['wb_search', 'Use "find_tools".', 'quartermaster tools'],
@@ -163,9 +163,9 @@ describe.each(ERAS)('a name that no tool has, for a client of era %s', era => {
 })
 
 it('lists a deprecated tool behind all others, in both views', async () => {
-  const desk = await openSongs()
-  const direct = await desk.connect('auto', { agent: 'direct' })
-  const gateway = await desk.connect('auto', { agent: 'gateway' })
+  const fixture = await openSongs()
+  const direct = await fixture.connect('auto', { agent: 'direct' })
+  const gateway = await fixture.connect('auto', { agent: 'gateway' })
   expect((await direct.listTools()).tools.map(({ name }) => name).at(-1)).toBe('far_old_sing')
   const found = async (query: string) => {
     const { structuredContent } = await gateway.callTool({ name: 'find_tools', arguments: { query } })
@@ -180,8 +180,8 @@ it('lists a deprecated tool behind all others, in both views', async () => {
 
 it('calls destructive only what can lose something', async () => {
   const capabilities = { files: { dirs: ['.'] }, inbox: {}, delegation: {}, memory: {}, registry: {}, user: {} }
-  const desk = await openFixture({ mcpServers: {}, agents: { default: { capabilities, view: 'direct' } } })
-  const { tools } = await (await desk.connect()).listTools()
+  const fixture = await openFixture({ mcpServers: {}, agents: { default: { capabilities, view: 'direct' } } })
+  const { tools } = await (await fixture.connect()).listTools()
   const named = (isDestructive: boolean) =>
     tools.filter(({ annotations }) => annotations?.destructiveHint === isDestructive).map(({ name }) => name)
   expect(named(true).toSorted()).toEqual(['cancel_task', 'commit_memory', 'forget_memory', 'write_file'])

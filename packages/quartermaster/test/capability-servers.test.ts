@@ -21,35 +21,35 @@ const only = { capabilities: { repeating: { tools: ['echo'] } } }
 
 describe('a capability that names a server of someone else', () => {
   it('has it mounted as an upstream, and gives agents its tools by the call path', async () => {
-    const desk = await openFixture({
+    const fixture = await openFixture({
       mcpServers: {},
       agents: { ada: given, bob: only },
       files: { 'capabilities/repeating.js': repeating() },
     })
     const [ada, bob] = await Promise.all([
-      desk.connect('auto', { agent: 'ada', listChanged: { tools: { onChanged() {} } } }),
-      desk.connect('auto', { agent: 'bob', listChanged: { tools: { onChanged() {} } } }),
+      fixture.connect('auto', { agent: 'ada', listChanged: { tools: { onChanged() {} } } }),
+      fixture.connect('auto', { agent: 'bob', listChanged: { tools: { onChanged() {} } } }),
     ])
     const names = async (client: typeof ada) => (await client.listTools()).tools.map(tool => tool.name)
     await expect.poll(() => names(ada)).toContain('repeating_add')
     await expect.poll(() => names(bob)).toEqual(['repeating_echo'])
     expect(await textOf(ada, 'repeating_echo', { text: 'hi' })).toBe('hi')
-    const [status, ...others] = await desk.control<{ name: string; state: string }[]>('upstreams')
+    const [status, ...others] = await fixture.control<{ name: string; state: string }[]>('upstreams')
     expect(status).toMatchObject({ name: expect.stringMatching(/^repeating-[0-9a-f]{8}$/), state: 'up' })
     expect(others).toEqual([])
     // What only reads is written down in batches.
-    const audit = async () => (await desk.control<{ lines: object[] }>('audit', { agent: 'ada' })).lines
+    const audit = async () => (await fixture.control<{ lines: object[] }>('audit', { agent: 'ada' })).lines
     await expect.poll(audit).toMatchObject([{ tool: 'repeating_echo' }])
   })
 
   it('may name another one for each agent, and another one tomorrow', async () => {
-    const desk = await openFixture({
+    const fixture = await openFixture({
       mcpServers: {},
       agents: { ada: given, bob: given },
       files: { 'capabilities/repeating.js': repeating(`'--stderr=for ' + agent.name`) },
     })
     const granted = async (agent: string) => {
-      const { report } = await desk.control<{ report: { tool: string; calledAs?: string; state: string }[] }>(
+      const { report } = await fixture.control<{ report: { tool: string; calledAs?: string; state: string }[] }>(
         'checkAgent',
         { name: agent },
       )
@@ -60,9 +60,9 @@ describe('a capability that names a server of someone else', () => {
     const names = await both()
     expect(new Set(names).size).toBe(2)
     expect(names).toContain('repeating_echo')
-    await writeFiles(desk.dir, { 'capabilities/repeating.js': repeating() })
+    await writeFiles(fixture.dir, { 'capabilities/repeating.js': repeating() })
     await expect.poll(both).toEqual(['repeating_echo', 'repeating_echo'])
-    await expect.poll(() => desk.control('upstreams')).toHaveLength(1)
+    await expect.poll(() => fixture.control('upstreams')).toHaveLength(1)
   })
 
   it('is met by a program that has no `up`, also when nothing is watched', async () => {

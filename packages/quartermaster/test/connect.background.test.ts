@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest'
 import { createControlClient } from '../src/adapters/control-client/index.ts'
 import { connectToOwner } from '../src/adapters/data-folder/index.ts'
 import { deferred } from '../src/testing/deferred.ts'
-import { connectClient, deskProject, endBackgroundAfter, ownerOf } from './support/bridge.ts'
+import { connectClient, fixtureProject, endBackgroundAfter, ownerOf } from './support/bridge.ts'
 import { quartermaster, startUpProcess, writeFiles } from './support/product.ts'
 
 const TRANSFER = `
@@ -44,7 +44,7 @@ const MARK = `
 
 describe('connect where nothing runs', () => {
   it('starts one up for all who come at once, which leaves when the last has gone', async () => {
-    const dir = await deskProject({
+    const dir = await fixtureProject({
       'capabilities/mark.ts': MARK,
       'agents/default.json': '{ "capabilities": { "desk": {}, "mark": {} } }',
     })
@@ -69,7 +69,7 @@ describe('connect where nothing runs', () => {
   })
 
   it('works with what --print gives, from another folder', async () => {
-    const dir = await deskProject()
+    const dir = await fixtureProject()
     endBackgroundAfter(dir)
     const { args } = (await quartermaster(['connect', '--print', 'cursor', '--json'], { cwd: dir })).json<{
       args: string[]
@@ -79,7 +79,7 @@ describe('connect where nothing runs', () => {
   })
 
   it('gives way to an up that a person starts, and clients stay connected', async () => {
-    const dir = await deskProject()
+    const dir = await fixtureProject()
     endBackgroundAfter(dir)
     const { client } = await connectClient(dir, 'legacy')
     await client.callTool({ name: 'work' })
@@ -91,7 +91,7 @@ describe('connect where nothing runs', () => {
   })
 
   it('lets a call that runs end before it gives way', async () => {
-    const dir = await deskProject({
+    const dir = await fixtureProject({
       'capabilities/bank.ts': TRANSFER,
       'agents/default.json': '{ "capabilities": { "bank": {} } }',
     })
@@ -107,7 +107,7 @@ describe('connect where nothing runs', () => {
   })
 
   it('stays for as long as somebody follows what happens there, and then leaves', async () => {
-    const dir = await deskProject({
+    const dir = await fixtureProject({
       'quartermaster.config.json': '{ "settings": { "backgroundIdleSeconds": 1, "recoveringSeconds": 0 } }',
     })
     endBackgroundAfter(dir)
@@ -130,7 +130,7 @@ describe('connect where nothing runs', () => {
   })
 
   it('says why it cannot be started', async () => {
-    const dir = await deskProject({ 'quartermaster.config.json': '{ "settings": { "nonsense": 1 } }' })
+    const dir = await fixtureProject({ 'quartermaster.config.json': '{ "settings": { "nonsense": 1 } }' })
     await expect(connectClient(dir, 'legacy')).rejects.toThrow('nonsense')
     expect(existsSync(join(dir, '.quartermaster', 'endpoint.json'))).toBe(false)
   })

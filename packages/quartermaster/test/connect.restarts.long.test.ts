@@ -1,12 +1,12 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { connectClient, deskProject, ERAS, running } from './support/bridge.ts'
+import { connectClient, fixtureProject, ERAS, running } from './support/bridge.ts'
 import { startUp, startUpProcess } from './support/product.ts'
 
 describe.each(ERAS)('connect over a restart, with a real client of the era %s', mode => {
   it('holds calls while up is away, and each is done once', async () => {
-    const dir = await deskProject()
+    const dir = await fixtureProject()
     const first = await startUpProcess(dir)
     const { client } = await connectClient(dir, mode)
     const names = ['one', 'two', 'three']
@@ -22,7 +22,7 @@ describe.each(ERAS)('connect over a restart, with a real client of the era %s', 
   })
 
   it('answers a call once that was under way when up was killed, and whose tool may be run again', async () => {
-    const dir = await deskProject()
+    const dir = await fixtureProject()
     const first = await startUpProcess(dir)
     const { client } = await connectClient(dir, mode)
     const put = client.callTool({ name: 'put', arguments: {} })

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { deferred } from '../src/testing/deferred.ts'
 import { sharedFixture } from '../src/testing/shared-fixture.ts'
-import { connectClient, deskProject, ERAS, running } from './support/bridge.ts'
+import { connectClient, fixtureProject, ERAS, running } from './support/bridge.ts'
 import { BIN, makeProject, quartermaster, startUp, startUpProcess } from './support/product.ts'
 
 const names = (tools: readonly { name: string }[] | null | undefined) => tools?.map(tool => tool.name)
@@ -15,7 +15,7 @@ const WITHOUT_NOW = ALL.slice(1)
 
 /** A project whose `up` runs. */
 async function runningProject(): Promise<string> {
-  const dir = await deskProject({ 'agents/visitor.json': '{ "capabilities": { "desk": { "tools": ["work"] } } }' })
+  const dir = await fixtureProject({ 'agents/visitor.json': '{ "capabilities": { "desk": { "tools": ["work"] } } }' })
   await startUp(dir)
   return dir
 }
@@ -61,7 +61,7 @@ describe.each(ERAS)('connect, with a real client of the era %s', mode => {
   })
 
   it('survives a restart of up: asks again what may be asked twice, and says that lists may have changed', async () => {
-    const dir = await deskProject()
+    const dir = await fixtureProject()
     const first = await startUpProcess(dir)
     const changed = deferred<string[] | undefined>()
     const { client, stderr } = await connectClient(dir, mode, {
@@ -82,7 +82,7 @@ describe.each(ERAS)('connect, with a real client of the era %s', mode => {
   })
 
   it('survives a polite stop of up as well, and lets it stop at once', async () => {
-    const dir = await deskProject()
+    const dir = await fixtureProject()
     const first = await startUp(dir)
     const { client } = await connectClient(dir, mode, { listChanged: { tools: { onChanged: () => {} } } })
     await client.listTools()

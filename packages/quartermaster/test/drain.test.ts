@@ -6,12 +6,12 @@ import type { OperationPage } from '../src/contracts/index.ts'
 import { createQuartermaster } from '../src/index.ts'
 import { makeProject } from './support/product.ts'
 import {
-  type DeskOptions,
+  type FixtureOptions,
   onFixture,
   openFixture,
   openProcessFixture,
   textOf,
-  type UpstreamDesk,
+  type UpstreamFixture,
 } from './support/upstream-fixture.ts'
 
 /** Tools that wait for a file after they have said that they run; one calls another tool then. */
@@ -36,7 +36,7 @@ const WORK = `
   ] })
 `
 const PATIENT = { QUARTERMASTER_DRAIN_SECONDS: '60' }
-const project: DeskOptions = {
+const project: FixtureOptions = {
   mcpServers: {},
   agents: { default: { capabilities: { work: {}, inbox: {}, files: { dirs: ['.'] } } } },
   settings: { consentWaitSeconds: 60 },
@@ -44,18 +44,18 @@ const project: DeskOptions = {
   env: PATIENT,
 }
 
-const isThere = (at: Pick<UpstreamDesk, 'dir'>, file: string) => () =>
+const isThere = (at: Pick<UpstreamFixture, 'dir'>, file: string) => () =>
   stat(join(at.dir, file)).then(Boolean, () => false)
-const entered = async (at: Pick<UpstreamDesk, 'dir'>) => {
+const entered = async (at: Pick<UpstreamFixture, 'dir'>) => {
   await expect.poll(isThere(at, 'entered')).toBe(true)
 }
-const leave = (at: Pick<UpstreamDesk, 'dir'>) => writeFile(join(at.dir, 'leave'), '')
-const health = async (at: UpstreamDesk) => (await (await fetch(`${at.up.url}/health`)).json()) as { status: string }
-const stopping = async (at: UpstreamDesk) => {
+const leave = (at: Pick<UpstreamFixture, 'dir'>) => writeFile(join(at.dir, 'leave'), '')
+const health = async (at: UpstreamFixture) => (await (await fetch(`${at.up.url}/health`)).json()) as { status: string }
+const stopping = async (at: UpstreamFixture) => {
   await expect.poll(() => health(at)).toMatchObject({ status: 'stopping' })
 }
 
-async function post(at: UpstreamDesk, token: string, key: string) {
+async function post(at: UpstreamFixture, token: string, key: string) {
   const meta = {
     'io.modelcontextprotocol/protocolVersion': '2026-07-28',
     'io.modelcontextprotocol/clientCapabilities': {},

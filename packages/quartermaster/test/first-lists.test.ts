@@ -41,11 +41,11 @@ const namesOf = async (list: Promise<{ tools: { name: string }[] }>) => (await l
 describe('the first list of an agent', () => {
   it.each(ERAS)('has the tools of a server that starts for the first time, for a client of era %s', async era => {
     const dir = await project()
-    const desk = await onFixture(dir)
-    const client = await desk.connect(era)
+    const fixture = await onFixture(dir)
+    const client = await fixture.connect(era)
     const listing = namesOf(client.listTools())
     // Without waiting the answer would be there before this one.
-    const other = await desk.connect(era, { agent: 'other' })
+    const other = await fixture.connect(era, { agent: 'other' })
     expect(await namesOf(other.listTools())).toEqual(['chat_history'])
     await writeFiles(dir, { go: '' })
     expect(await listing).toEqual(['slow_greet'])
@@ -62,28 +62,28 @@ describe('the first list of an agent', () => {
 
   it('ends as soon as the server has failed once, and no other list waits for it again', async () => {
     const dir = await project()
-    const desk = await onFixture(dir)
-    const client = await desk.connect()
+    const fixture = await onFixture(dir)
+    const client = await fixture.connect()
     const listing = namesOf(client.listTools())
-    await desk.status('slow')
+    await fixture.status('slow')
     await writeFiles(dir, { fail: '' })
     expect(await listing).toEqual([])
-    expect(await namesOf((await desk.connect()).listTools())).toEqual([])
+    expect(await namesOf((await fixture.connect()).listTools())).toEqual([])
   })
 
   it('has the tools of project code that was still loading', async () => {
     const dir = await project(WAITS, { 'capabilities/late.ts': CODE })
-    const desk = await onFixture(dir)
-    const client = await desk.connect()
+    const fixture = await onFixture(dir)
+    const client = await fixture.connect()
     const listing = namesOf(client.listTools())
-    const other = await desk.connect('auto', { agent: 'other' })
+    const other = await fixture.connect('auto', { agent: 'other' })
     expect(await namesOf(other.listTools())).toEqual(['chat_history'])
     await writeFiles(dir, { go: '' })
     expect((await listing).toSorted()).toEqual(['late', 'slow_greet'])
   })
 
   it('waits for nothing where the setting is 0', async () => {
-    const desk = await onFixture(await project({ settings: { firstListWaitMs: 0 } }))
-    expect(await namesOf((await desk.connect()).listTools())).toEqual([])
+    const fixture = await onFixture(await project({ settings: { firstListWaitMs: 0 } }))
+    expect(await namesOf((await fixture.connect()).listTools())).toEqual([])
   })
 })

@@ -47,8 +47,8 @@ async function refusal(client: Client, name: string, args: Record<string, unknow
 
 // Comparing each with each other takes minutes, and following both ways fifty times takes for ever.
 it.each(ERAS)('many rows that must differ hold up nobody, for a client of era %s', async era => {
-  const desk = await openHeavy()
-  const [client, other] = await Promise.all([desk.connect(era), desk.connect(era)])
+  const fixture = await openHeavy()
+  const [client, other] = await Promise.all([fixture.connect(era), fixture.connect(era)])
   await client.listTools()
   const [taken, sorted, told, beside] = await Promise.all([
     client.callTool({ name: 'takes_take', arguments: { rows } }),
@@ -65,8 +65,8 @@ it.each(ERAS)('many rows that must differ hold up nobody, for a client of era %s
 })
 
 it('refuses what takes too many steps to check, and names the place in the schema', async () => {
-  const desk = await openHeavy()
-  const client = await desk.connect()
+  const fixture = await openHeavy()
+  const client = await fixture.connect()
   await client.listTools()
   const chain = Array.from({ length: 50 }).reduce<object>(inner => ({ next: inner }), { end: true })
   expect(await refusal(client, 'takes_follow', { chain })).toContain(

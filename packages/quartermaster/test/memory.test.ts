@@ -24,10 +24,10 @@ it('remembers for an agent and its team, over MCP, over the API and from one ses
     bob: { capabilities: { memory: {} } },
     cid: { capabilities: {} },
   }
-  const desk = await openFixture({ mcpServers: {}, agents })
+  const fixture = await openFixture({ mcpServers: {}, agents })
   const [ada, bob] = await Promise.all([
-    desk.connect('auto', { agent: 'ada' }),
-    desk.connect('legacy', { agent: 'bob' }),
+    fixture.connect('auto', { agent: 'ada' }),
+    fixture.connect('legacy', { agent: 'bob' }),
   ])
   expect(ada.getInstructions()).not.toContain('remembered')
 
@@ -56,19 +56,19 @@ it('remembers for an agent and its team, over MCP, over the API and from one ses
   expect(await call(bob, 'forget_memory', { memory_id: 'mem_nobody' })).toMatchObject({ forgotten: false })
 
   for (const era of ['auto', 'legacy'] as const) {
-    const again = await desk.connect(era, { agent: 'bob' })
+    const again = await fixture.connect(era, { agent: 'bob' })
     const said = again.getInstructions() ?? ''
     expect(said).toContain('eu-central-1')
     expect(said).toMatch(/not as instructions\.\n\nWhat agents of this organisation remembered: .*\n> \[TEAM, by ada, /)
     expect(said).not.toContain('Only ada knows')
   }
-  expect((await desk.connect('auto', { agent: 'cid' })).getInstructions()).not.toContain('remembered')
+  expect((await fixture.connect('auto', { agent: 'cid' })).getInstructions()).not.toContain('remembered')
 
   const api = async (path: string, as: string, method = 'GET') =>
     (
-      await fetch(`${desk.up.url}/api/v1${path}`, { method, headers: { authorization: `Bearer ${as}` } })
+      await fetch(`${fixture.up.url}/api/v1${path}`, { method, headers: { authorization: `Bearer ${as}` } })
     ).json() as Promise<Record<string, unknown>>
-  const asBob = await desk.tokenFor('bob')
+  const asBob = await fixture.tokenFor('bob')
   expect(await api('/memories?query=archive', asBob)).toMatchObject({ memories: [{ id: memory_id }] })
   expect(await api(`/memories/${memory_id}`, asBob, 'DELETE')).toMatchObject({ code: 'REQUEST_REFUSED' })
   expect(await call(ada, 'forget_memory', { memory_id })).toMatchObject({ forgotten: true })
@@ -76,8 +76,8 @@ it('remembers for an agent and its team, over MCP, over the API and from one ses
 })
 
 it('takes what it says it takes, and says of everything else why not', async () => {
-  const desk = await openFixture({ mcpServers: {}, agents: { ada: { capabilities: { memory: {} } } } })
-  const ada = await desk.connect('auto', { agent: 'ada' })
+  const fixture = await openFixture({ mcpServers: {}, agents: { ada: { capabilities: { memory: {} } } } })
+  const ada = await fixture.connect('auto', { agent: 'ada' })
   const { tools } = await ada.listTools()
   const inputOf = (name: string) => tools.find(tool => tool.name === name)?.inputSchema
   expect(inputOf('commit_memory')).toMatchObject({
@@ -101,12 +101,12 @@ it('takes what it says it takes, and says of everything else why not', async () 
   expect(await refused('commit_memory', moved)).toMatch(/INPUT_INVALID.*"conversation_id"/)
   for (const id of ['', 'x'.repeat(200), 'a\0b'])
     for (const operation of ['memory', 'forgetMemory'])
-      expect([200, 400, 404]).toContain((await desk.control<{ status?: number }>(operation, { id })).status ?? 200)
+      expect([200, 400, 404]).toContain((await fixture.control<{ status?: number }>(operation, { id })).status ?? 200)
 })
 
 it('hands over large memories a few at a time, and never as an error', async () => {
-  const desk = await openFixture({ mcpServers: {}, agents: { ada: { capabilities: { memory: {} } } } })
-  const ada = await desk.connect('auto', { agent: 'ada' })
+  const fixture = await openFixture({ mcpServers: {}, agents: { ada: { capabilities: { memory: {} } } } })
+  const ada = await fixture.connect('auto', { agent: 'ada' })
   for (let i = 0; i < 4; i++)
     await call(ada, 'commit_memory', { content: `${i} ${'\u0001'.repeat(32_000)}${' word'.repeat(6_700)}` })
   for (const query of ['', 'word']) {

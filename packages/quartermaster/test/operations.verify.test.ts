@@ -5,7 +5,7 @@ import type { AuditPage, CallAnswer, OperationPage, OperationVerification } from
 import { makeProject, quartermaster, startUp } from './support/product.ts'
 
 /** Loses its line before it can say whether it wrote; one more says more than fits into an answer. */
-const DESK = `
+const CAPABILITY = `
   import { AppError, defineCapability, defineTool } from 'quartermaster'
   const input = { type: 'object', properties: { title: { type: 'string' } }, required: ['title'] }
   const note = defineTool({
@@ -20,9 +20,9 @@ const DESK = `
   export default defineCapability({ key: 'desk', short: 'A desk.', tools: [note, report] })
 `
 
-async function desk() {
+async function fixture() {
   const dir = await makeProject({
-    'capabilities/desk.js': DESK,
+    'capabilities/desk.js': CAPABILITY,
     'agents/default.json': '{ "capabilities": { "desk": {} } }',
     'notes/.keep': '',
   })
@@ -32,7 +32,7 @@ async function desk() {
 
 describe('an operation of which nobody knows whether it was done', () => {
   it('is looked at by a person, and on record as done when what it leaves behind is there', async () => {
-    const { dir, run } = await desk()
+    const { dir, run } = await fixture()
     expect((await run('call', 'note', 'title=plans')).code).toBe(5)
     const listed = (await run('operations', 'list', '--state', 'unknown', '--json')).json<OperationPage>()
     const id = listed.operations[0]?.id ?? ''
@@ -53,7 +53,7 @@ describe('an operation of which nobody knows whether it was done', () => {
 
 describe('a result that is too large to hand over at once', () => {
   it('is there, whole, for whoever repeats the call in another process', async () => {
-    const { run } = await desk()
+    const { run } = await fixture()
     const call = ['call', 'report', '--idempotency-key', 'k'] as const
     const first = (await run(...call, '--json')).json<CallAnswer>()
     expect(first.kept).toMatchObject({ resultId: first.operationId, totalBytes: 6_500, nextOffset: 1024 })

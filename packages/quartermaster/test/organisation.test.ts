@@ -3,16 +3,16 @@ import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import type { Finding, JoinCodeFacts, PeerPage, WorkspaceFacts } from '../src/contracts/index.ts'
 import { writeFiles } from './support/product.ts'
-import { openFixture, type UpstreamDesk } from './support/upstream-fixture.ts'
+import { openFixture, type UpstreamFixture } from './support/upstream-fixture.ts'
 
-async function ask<T>({ up }: UpstreamDesk, method: string, path: string, token: string, body?: object) {
+async function ask<T>({ up }: UpstreamFixture, method: string, path: string, token: string, body?: object) {
   const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json', connection: 'close' }
   const sent = body ? { body: JSON.stringify(body) } : {}
   const answer = await fetch(`${up.url}/api/v1${path}`, { method, headers, ...sent })
   return { status: answer.status, body: (await answer.json()) as T }
 }
 
-async function treeOf(at: UpstreamDesk): Promise<string[]> {
+async function treeOf(at: UpstreamFixture): Promise<string[]> {
   const workspaces = await at.control<WorkspaceFacts[]>('workspaces')
   return workspaces.map(
     ({ name, tier, status }) => `${'  '.repeat(tier)}${name}${status === 'active' ? '' : ' archived'}`,

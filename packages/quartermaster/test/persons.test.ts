@@ -2,10 +2,10 @@ import { tmpdir } from 'node:os'
 import { expect, it } from 'vitest'
 import { type ApprovalFacts, CONTROL, type GrantFacts } from '../src/contracts/index.ts'
 import { quartermaster } from './support/product.ts'
-import { openFixture, type UpstreamDesk } from './support/upstream-fixture.ts'
+import { openFixture, type UpstreamFixture } from './support/upstream-fixture.ts'
 
 /** An `up` whose agent may write files when somebody allows it. */
-function desk(): Promise<UpstreamDesk> {
+function fixture(): Promise<UpstreamFixture> {
   const agents = { default: { capabilities: { files: { dirs: ['.'] } } } }
   return openFixture({ mcpServers: {}, agents, settings: { consentWaitSeconds: 0 } })
 }
@@ -15,21 +15,21 @@ interface Refused {
   readonly body: { code?: string; detail?: string }
 }
 
-async function post({ up }: UpstreamDesk, path: string, token: string, input: object = {}): Promise<Refused> {
+async function post({ up }: UpstreamFixture, path: string, token: string, input: object = {}): Promise<Refused> {
   const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json', connection: 'close' }
   const answer = await fetch(`${up.url}${path}`, { method: 'POST', headers, body: JSON.stringify(input) })
   return { status: answer.status, body: (await answer.json()) as Refused['body'] }
 }
 
 /** A call of the agent's that waits for somebody; answers its id. */
-async function waiting(at: UpstreamDesk, path: string): Promise<string> {
+async function waiting(at: UpstreamFixture, path: string): Promise<string> {
   const input = { path, content: 'one' }
   const call = { agent: 'default', tool: 'write_file', input, waits: true }
   return (await at.control<{ operationId: string }>('call', call)).operationId
 }
 
 it('lets persons answer what agents ask, and do nothing else; agents answer nothing', async () => {
-  const at = await desk()
+  const at = await fixture()
   const { token: eve } = await at.control<{ token: string }>('createToken', { person: 'eve' })
   const agent = await at.tokenFor('default')
   const open: string[] = []
@@ -59,7 +59,7 @@ it('lets persons answer what agents ask, and do nothing else; agents answer noth
 })
 
 it('records whose word it was, and stops hearing a token that was taken back', async () => {
-  const at = await desk()
+  const at = await fixture()
   const made = await at.run('tokens', 'create', '--person', 'eve', '--label', 'phone', '--json')
   const { token, id: tokenId } = made.json<{ token: string; id: string }>()
   const env = { QUARTERMASTER_TOKEN: token, QUARTERMASTER_URL: at.up.url }
@@ -95,7 +95,7 @@ it('records whose word it was, and stops hearing a token that was taken back', a
 })
 
 it('shows a person of another organisation nothing that is asked here, not even that it is', async () => {
-  const at = await desk()
+  const at = await fixture()
   await at.control('createOrganisation', { name: 'acme' })
   // Of the same name as somebody here.
   const { token: eve } = await at.control<{ token: string }>('createToken', { person: 'eve' })

@@ -9,7 +9,7 @@ import { letsIn } from './support/nodes.ts'
 import { makeProject, startUp } from './support/product.ts'
 
 /** Its one tool may change something, and answers under which id that is on record. */
-const DESK = `
+const CAPABILITY = `
   import { defineCapability, defineTool } from 'quartermaster'
   const stamp = defineTool({
     name: 'stamp', short: 'Stamps.', input: { type: 'object', properties: {} },
@@ -22,7 +22,7 @@ const CALLERS = 4
 
 async function startNode(env: Record<string, string>) {
   const dir = await makeProject({
-    'capabilities/desk.js': DESK,
+    'capabilities/desk.js': CAPABILITY,
     'agents/default.json': '{ "capabilities": { "desk": {} } }',
     'agents/bob.json': '{ "capabilities": { "inbox": {}, "memory": {} } }',
   })

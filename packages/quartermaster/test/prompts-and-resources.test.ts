@@ -44,10 +44,10 @@ describe('a project’s prompts and resources', () => {
     const { completion } = await reader.complete({ ref, argument: { name: 'page', value: 'r' } })
     expect(completion).toEqual({ values: ['release'], total: 1, hasMore: false })
     await expect(reader.readResource({ uri: 'handbook://none' })).rejects.toThrow('The handbook has no page "none".')
-    const nobody = await connect(dir, url, 'nobody')
-    expect((await nobody.listPrompts()).prompts).toEqual([])
-    await expect(nobody.getPrompt({ name: 'explain', arguments: { page: 'release' } })).rejects.toThrow('no prompt')
-    await expect(nobody.readResource({ uri: 'handbook://welcome' })).rejects.toThrow()
+    const ungranted = await connect(dir, url, 'nobody')
+    expect((await ungranted.listPrompts()).prompts).toEqual([])
+    await expect(ungranted.getPrompt({ name: 'explain', arguments: { page: 'release' } })).rejects.toThrow('no prompt')
+    await expect(ungranted.readResource({ uri: 'handbook://welcome' })).rejects.toThrow()
   })
 
   it('are explained by doctor when they are wrong', async () => {

@@ -2,14 +2,14 @@ import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/cli
 import { expect, it, onTestFinished } from 'vitest'
 import type { JoinCodeFacts, WorkspaceFacts } from '../src/contracts/index.ts'
 import { writeFiles } from './support/product.ts'
-import { openFixture, type UpstreamDesk } from './support/upstream-fixture.ts'
+import { openFixture, type UpstreamFixture } from './support/upstream-fixture.ts'
 
 interface Joined {
   readonly token: string
   readonly workspace: WorkspaceFacts
 }
 
-async function join(at: UpstreamDesk, name: string): Promise<Joined> {
+async function join(at: UpstreamFixture, name: string): Promise<Joined> {
   const { code } = await at.control<JoinCodeFacts & { code: string }>('createJoinCode', { name })
   const answer = await fetch(`${at.up.url}/api/v1/join`, {
     method: 'POST',
@@ -19,7 +19,7 @@ async function join(at: UpstreamDesk, name: string): Promise<Joined> {
   return (await answer.json()) as Joined
 }
 
-async function clientOf(at: UpstreamDesk, token: string): Promise<Client> {
+async function clientOf(at: UpstreamFixture, token: string): Promise<Client> {
   const client = new Client({ name: 'test', version: '1' }, { versionNegotiation: { mode: 'auto' } })
   const requestInit = { headers: { authorization: `Bearer ${token}` } }
   await client.connect(new StreamableHTTPClientTransport(new URL(`${at.up.url}/mcp`), { requestInit }))

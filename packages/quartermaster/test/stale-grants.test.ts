@@ -33,8 +33,8 @@ const plain = (text: string) => text.replace(/\s+/g, ' ').replaceAll('\\"', '"')
 
 describe('an agent whose file asks for what is not there', () => {
   it('has everything else, and its client, the checks and the owner read why', async () => {
-    const desk = await onFixture(await project(WRONG))
-    const client = await desk.connect()
+    const fixture = await onFixture(await project(WRONG))
+    const client = await fixture.connect()
     const names = (await client.listTools()).tools.map(({ name }) => name)
     expect(names).toEqual(['chat_history', 'one_a'])
     const texts = [
@@ -43,24 +43,24 @@ describe('an agent whose file asks for what is not there', () => {
       'Expected a list, found text.',
       'NEVER_SET_ANYWHERE',
     ]
-    const check = await desk.run('agents', 'check', 'default')
+    const check = await fixture.run('agents', 'check', 'default')
     expect(check.code).toBe(1)
-    const status = await desk.control<{ problems: { message: string }[] }>('status')
-    const { stdout: doctor } = await desk.run('doctor')
+    const status = await fixture.control<{ problems: { message: string }[] }>('status')
+    const { stdout: doctor } = await fixture.run('doctor')
     const told = [client.getInstructions() ?? '', check.stdout, JSON.stringify(status.problems), doctor].map(plain)
     for (const text of texts) for (const one of told) expect(one).toContain(text)
   })
 
   it('is named in the log and in the answer of a reload that took something away', async () => {
     const dir = await project({ one: {}, two: { tools: ['two_a'] } })
-    const desk = await onFixture(dir)
+    const fixture = await onFixture(dir)
     await rm(join(dir, 'capabilities', 'one.ts'))
-    const reload = await desk.run('reload')
+    const reload = await fixture.run('reload')
     expect(reload.stdout).toContain('There is no capability "one".')
-    await expect.poll(() => plain(desk.up.stderr())).toContain('There is no capability "one".')
+    await expect.poll(() => plain(fixture.up.stderr())).toContain('There is no capability "one".')
     await writeFiles(dir, { 'capabilities/two.ts': CAPABILITY('two').replace("tool('two_a'), ", '') })
     await expect
-      .poll(() => plain(desk.up.stderr()))
+      .poll(() => plain(fixture.up.stderr()))
       .toContain('Capability "two" has no tool "two_a". Did you mean "two_b"?')
   })
 
@@ -70,11 +70,11 @@ describe('an agent whose file asks for what is not there', () => {
       { one: {}, greeter: {}, two: { tools: 'two_a' } },
       { 'quartermaster.config.json': JSON.stringify(config), 'greeter.mjs': GREETER },
     )
-    const desk = await onFixture(dir)
-    const removed = await desk.run('remove', 'greeter')
+    const fixture = await onFixture(dir)
+    const removed = await fixture.run('remove', 'greeter')
     expect(removed.code).toBe(1)
     expect(`${removed.stdout}${removed.stderr}`.replace(/\s+/g, ' ')).toContain('whose file still names it')
-    const client = await desk.connect()
+    const client = await fixture.connect()
     const names = (await client.listTools()).tools.map(({ name }) => name)
     expect(names).toEqual(expect.arrayContaining(['one_a', 'one_b']))
     expect(client.getInstructions()).toContain('There is no capability "greeter".')

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import type { ApiAnswer, Me, MemoryPage, MovedStore } from '../src/contracts/index.ts'
 import { ask, hasPostgres, testDatabase } from '../src/testing/postgres/test-database.ts'
 import { makeProject, quartermaster, startUp } from './support/product.ts'
-import { onFixture, openFixture, type UpstreamDesk } from './support/upstream-fixture.ts'
+import { onFixture, openFixture, type UpstreamFixture } from './support/upstream-fixture.ts'
 
 type Moved = MovedStore & Record<string, unknown>
 
@@ -19,10 +19,10 @@ async function usedProject() {
 }
 
 /** What agents and people have of a running `up`, with tokens that outlive it. */
-function seatsOn(desk: UpstreamDesk, tokens: Readonly<Record<string, string>>) {
+function clientsOn(fixture: UpstreamFixture, tokens: Readonly<Record<string, string>>) {
   const api = (as: string, path: string, init: RequestInit = {}) => {
     const headers = { authorization: `Bearer ${tokens[as]}`, 'content-type': 'application/json', connection: 'close' }
-    return fetch(`${desk.up.url}/api/v1${path}`, { ...init, headers })
+    return fetch(`${fixture.up.url}/api/v1${path}`, { ...init, headers })
   }
   const ask = async <T>(as: string, method: string, path: string, body?: object) =>
     (await (await api(as, path, { method, ...(body && { body: JSON.stringify(body) }) })).json()) as T
@@ -73,10 +73,10 @@ describe.runIf(hasPostgres())('`store move`', () => {
 
   it('takes memories, attachments, messages and open delegations along, and all of it goes on there', async () => {
     const agent = { capabilities: { memory: {}, inbox: {}, delegation: {}, user: {} } }
-    const desk = await openFixture({ mcpServers: {}, agents: { ada: agent, bob: agent } })
-    const { token: pat } = await desk.control<{ token: string }>('createToken', { person: 'pat' })
-    const tokens = { ada: await desk.tokenFor('ada'), bob: await desk.tokenFor('bob'), pat }
-    const before = seatsOn(desk, tokens)
+    const fixture = await openFixture({ mcpServers: {}, agents: { ada: agent, bob: agent } })
+    const { token: pat } = await fixture.control<{ token: string }>('createToken', { person: 'pat' })
+    const tokens = { ada: await fixture.tokenFor('ada'), bob: await fixture.tokenFor('bob'), pat }
+    const before = clientsOn(fixture, tokens)
 
     const question = { content: 'Mia: Which region has the archive?', scope: 'TEAM', conversationId: 'c1' }
     await before.ask('ada', 'POST', '/memories', question)
@@ -100,15 +100,15 @@ describe.runIf(hasPostgres())('`store move`', () => {
       to: bob,
       task: 'Count the boxes.',
     })
-    await desk.up.stop()
+    await fixture.up.stop()
 
     const url = await testDatabase()
-    const moved = await quartermaster(['store', 'move', '--to', url, '--json'], { cwd: desk.dir })
+    const moved = await quartermaster(['store', 'move', '--to', url, '--json'], { cwd: fixture.dir })
     const rows = Object.fromEntries(moved.json<Moved>().tables.map(({ table, rows: count }) => [table, count]))
     expect(rows).toMatchObject({ memories: 3, attachments: 1, blobs: 1, chunks: 3, delegations: 1 })
 
-    const there = await onFixture(desk.dir, { DATABASE_URL: url })
-    const after = seatsOn(there, tokens)
+    const there = await onFixture(fixture.dir, { DATABASE_URL: url })
+    const after = clientsOn(there, tokens)
     expect(told).toHaveLength(2)
     expect(await after.recalled('bob', 'where is the archive')).toEqual(told)
     expect((await after.recalled('bob', '東京'))[0]).toBe('Tom: Oslo, since May. 東京 is the copy.')

@@ -290,14 +290,14 @@ it('shows the owner each organisation’s calls by themselves', async () => {
 })
 
 describe('a workspace that waits', () => {
-  interface Seat {
+  interface MadeWorkspace {
     readonly id: string
     readonly token: string
     readonly facts: { readonly id: string }
   }
   const made = async <T>(path: string, body: object, token = at.owner) =>
     JSON.parse((await at.ask('POST', path, token, body)).text) as T
-  const tokenFor = (id: string) => made<Seat>(`/workspaces/${id}/tokens`, {})
+  const tokenFor = (id: string) => made<MadeWorkspace>(`/workspaces/${id}/tokens`, {})
 
   const ENDS: Readonly<Record<string, (id: string, tokenId: string) => Promise<unknown>>> = {
     'its token is revoked': (_, tokenId) => at.ask('DELETE', `/tokens/${tokenId}`, at.owner),
@@ -306,9 +306,9 @@ describe('a workspace that waits', () => {
 
   it.each(Object.entries(ENDS))('gets nothing more in any of its requests once %s', async (way, end) => {
     const name = `waits-${Object.keys(ENDS).indexOf(way)}`
-    const { id } = await made<Seat>('/workspaces', { name, parent: 'lead' })
+    const { id } = await made<MadeWorkspace>('/workspaces', { name, parent: 'lead' })
     const [{ token, facts }, another] = [await tokenFor(id), await tokenFor(id)]
-    const task = await made<Seat>('/delegations', { to: 'helper', task: 'Wait.' }, token)
+    const task = await made<MadeWorkspace>('/delegations', { to: 'helper', task: 'Wait.' }, token)
     const headers = { authorization: `Bearer ${token}`, 'a2a-version': '1.0', 'content-type': 'application/json' }
     const send = async (path: string, body: (message: object) => object) => {
       const message = { messageId: `m-${path}`, role: 'ROLE_USER', parts: [{ text: 'Wait.' }] }

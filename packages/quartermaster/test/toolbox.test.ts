@@ -6,7 +6,7 @@ import { answerFunctionCalls } from '../src/openai.ts'
 import { renderPrompt } from '../src/prompt.ts'
 import { makeProject, quartermaster, startUp } from './support/product.ts'
 
-const DESK = `
+const CAPABILITY = `
   import { defineCapability, defineDependency, defineTool, toolFailure, toolResult } from 'quartermaster'
   import { path } from 'quartermaster/probes'
   const feed = defineDependency({ name: 'feed', probe: path({ path: new URL('../feed.txt', import.meta.url).pathname }) })
@@ -36,7 +36,7 @@ const DESK = `
 `
 
 const FILES = {
-  'capabilities/desk.ts': DESK,
+  'capabilities/desk.ts': CAPABILITY,
   'agents/worker.json': '{ "capabilities": { "desk": {} } }',
   'agents/other.json': '{ "capabilities": { "desk": {} } }',
   'feed.txt': '',

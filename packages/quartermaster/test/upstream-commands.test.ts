@@ -76,9 +76,9 @@ describe('a server by HTTP that is added by its address', () => {
   it('can be called by a client at once while up runs, with the header that it was added with', async () => {
     const { url } = await startHttpServer('--token=of-far-0123456789')
     const dir = await makeProject({ 'agents/default.json': DEFAULT })
-    const desk = await onFixture(dir)
-    const client = await desk.connect()
-    const added = await desk.run('add', 'far', url, '--header', 'Authorization=Bearer of-far-0123456789')
+    const fixture = await onFixture(dir)
+    const client = await fixture.connect()
+    const added = await fixture.run('add', 'far', url, '--header', 'Authorization=Bearer of-far-0123456789')
     expect(added).toMatchObject({ code: 0, stdout: expect.stringMatching(/^✓ .*it is up, with \d+ tools/) })
     expect(await textOf(client, 'far_echo', { text: 'hi' })).toBe('hi')
     expect(await readFile(join(dir, 'quartermaster.config.json'), 'utf8')).not.toContain('of-far-0123456789')

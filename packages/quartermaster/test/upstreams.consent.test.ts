@@ -26,9 +26,9 @@ async function project(tools = MIXED) {
 describe('the consent of a server that is added', () => {
   it('is for what it calls destructive and does not describe, until the owner says otherwise', async () => {
     const { dir, words, servers } = await project()
-    const desk = await onFixture(dir)
-    const client = await desk.connect()
-    const { stdout } = await desk.run('add', 'db', '--', ...words)
+    const fixture = await onFixture(dir)
+    const client = await fixture.connect()
+    const { stdout } = await fixture.run('add', 'db', '--', ...words)
     expect(stdout).toContain(
       '2 of 5 tools ask a person first: drop, push. Change it: quartermaster upstreams consent db ',
     )
@@ -38,15 +38,15 @@ describe('the consent of a server that is added', () => {
       return JSON.stringify({ _meta, structuredContent }).includes('"waiting"')
     }
     expect(await Promise.all(['drop', 'push', 'get_row', 'write'].map(asks))).toEqual([true, true, false, false])
-    const pids = (await desk.status('db'))?.pids
-    expect((await desk.run('upstreams', 'consent', 'db', 'changing')).stdout).toContain(
+    const pids = (await fixture.status('db'))?.pids
+    expect((await fixture.run('upstreams', 'consent', 'db', 'changing')).stdout).toContain(
       '4 of 5 tools ask a person first',
     )
     expect(await Promise.all(['get_row', 'write', 'look'].map(asks))).toEqual([true, true, false])
-    expect((await desk.run('upstreams', 'consent', 'db', 'none', '--json')).json()).toMatchObject({ asks: { now: 0 } })
+    expect((await fixture.run('upstreams', 'consent', 'db', 'none', '--json')).json()).toMatchObject({ asks: { now: 0 } })
     expect(await Promise.all(['drop', 'push'].map(asks))).toEqual([false, false])
-    expect((await desk.status('db'))?.pids).toEqual(pids)
-    expect(await desk.run('upstreams', 'consent', 'nothing', 'none')).toMatchObject({ code: 4 })
+    expect((await fixture.status('db'))?.pids).toEqual(pids)
+    expect(await fixture.run('upstreams', 'consent', 'nothing', 'none')).toMatchObject({ code: 4 })
   })
 
   it('is what is given for all that an import brings, and stays where a server is replaced', async () => {

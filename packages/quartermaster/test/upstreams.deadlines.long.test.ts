@@ -14,7 +14,7 @@ it.each(['auto', 'legacy'])(
       if (visit.body['method'] !== 'tools/list') answerLegacy(visit)
     })
     const limits = { era, startSeconds: 1 }
-    const desk = await openFixture({
+    const fixture = await openFixture({
       mcpServers: {
         'silent-program': { ...program(ILL_SERVER, '--hang'), ...limits },
         'listless-program': { ...program(ILL_SERVER, '--hang-on=tools/list'), ...limits },
@@ -24,7 +24,7 @@ it.each(['auto', 'legacy'])(
     })
     const reasons = async () =>
       Object.fromEntries(
-        (await desk.control<UpstreamStatus[]>('upstreams')).map(({ name, lastError }) => [name, lastError?.message]),
+        (await fixture.control<UpstreamStatus[]>('upstreams')).map(({ name, lastError }) => [name, lastError?.message]),
       )
     await expect.poll(reasons).toEqual({
       'silent-program': LATE,

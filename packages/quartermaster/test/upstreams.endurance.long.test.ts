@@ -3,7 +3,7 @@ import type { UpstreamStatus } from '../src/contracts/index.ts'
 import { createLeanClient } from './support/lean-client.ts'
 import { createFootprintScale, type Footprint } from './support/process-footprint.ts'
 import { type RudeServer, startRudeServer } from './support/rude-server.ts'
-import { ILL_SERVER, openProcessFixture, program, type UpstreamDesk } from './support/upstream-fixture.ts'
+import { ILL_SERVER, openProcessFixture, program, type UpstreamFixture } from './support/upstream-fixture.ts'
 
 const CALLS = 10_000
 /** Of programs, and as many servers by HTTP; half of either are of the older era. */
@@ -30,15 +30,15 @@ const named = (kind: string) => Array.from({ length: EACH }, (_, index) => `${ki
 const programs = named('ill')
 const servers = named('rude')
 
-const statuses = (desk: UpstreamDesk) => desk.control<UpstreamStatus[]>('upstreams')
+const statuses = (fixture: UpstreamFixture) => fixture.control<UpstreamStatus[]>('upstreams')
 
-const ofPrograms = async (desk: UpstreamDesk) => (await statuses(desk)).filter(({ name }) => programs.includes(name))
+const ofPrograms = async (fixture: UpstreamFixture) => (await statuses(fixture)).filter(({ name }) => programs.includes(name))
 
-const restartsOf = async (desk: UpstreamDesk) =>
-  (await ofPrograms(desk)).reduce((sum, { restarts }) => sum + restarts, 0)
+const restartsOf = async (fixture: UpstreamFixture) =>
+  (await ofPrograms(fixture)).reduce((sum, { restarts }) => sum + restarts, 0)
 
 /** Resolves when all programs are up, as processes that were not there before. */
-async function programsUp(desk: UpstreamDesk, before: readonly number[] = []): Promise<number[]> {
+async function programsUp(fixture: UpstreamFixture, before: readonly number[] = []): Promise<number[]> {
   let pids: number[] = []
   // One that has just died is still up for a moment, without a process.
   const isNew = (own: readonly number[]) => own.length > 0 && own.every(pid => !before.includes(pid))
@@ -46,7 +46,7 @@ async function programsUp(desk: UpstreamDesk, before: readonly number[] = []): P
   await expect
     .poll(
       async () => {
-        const all = await ofPrograms(desk)
+        const all = await ofPrograms(fixture)
         pids = all.flatMap(one => one.pids)
         return all.filter(isUp).length
       },
@@ -57,8 +57,8 @@ async function programsUp(desk: UpstreamDesk, before: readonly number[] = []): P
 }
 
 /** Resolves when the tools of all of them can be called, which is a moment after they are up for the first time. */
-async function allOffered(desk: UpstreamDesk): Promise<void> {
-  const client = createLeanClient(desk.up.url, await desk.tokenFor('default'))
+async function allOffered(fixture: UpstreamFixture): Promise<void> {
+  const client = createLeanClient(fixture.up.url, await fixture.tokenFor('default'))
   const answers = () =>
     Promise.all([...programs, ...servers].map(name => client.call(`${name}_echo`, { text: 'there?' })))
   const isOffered = async () => (await answers()).every(answer => answer.includes('there?"'))
@@ -66,29 +66,29 @@ async function allOffered(desk: UpstreamDesk): Promise<void> {
   client.close()
 }
 
-async function killAll(desk: UpstreamDesk): Promise<void> {
-  const pids = await programsUp(desk)
+async function killAll(fixture: UpstreamFixture): Promise<void> {
+  const pids = await programsUp(fixture)
   for (const pid of pids) process.kill(pid, 'SIGKILL')
-  await programsUp(desk, pids)
+  await programsUp(fixture, pids)
 }
 
 /** Resolves when those of these names are up again. */
-async function killSome(desk: UpstreamDesk, ...some: string[]): Promise<void> {
-  const before = (await statuses(desk)).filter(({ name }) => some.includes(name)).flatMap(({ pids }) => pids)
+async function killSome(fixture: UpstreamFixture, ...some: string[]): Promise<void> {
+  const before = (await statuses(fixture)).filter(({ name }) => some.includes(name)).flatMap(({ pids }) => pids)
   for (const pid of before) process.kill(pid, 'SIGKILL')
-  await expect.poll(() => restartsOf(desk)).toBe(some.length)
-  await programsUp(desk)
+  await expect.poll(() => restartsOf(fixture)).toBe(some.length)
+  await programsUp(fixture)
 }
 
 /** Resolves when servers that were gone are reached again. */
-async function restartAll(desk: UpstreamDesk, rude: readonly RudeServer[]): Promise<void> {
+async function restartAll(fixture: UpstreamFixture, rude: readonly RudeServer[]): Promise<void> {
   await Promise.all(rude.map(server => server.restart()))
-  const areUp = async () => (await statuses(desk)).every(({ name, state }) => !servers.includes(name) || state === 'up')
+  const areUp = async () => (await statuses(fixture)).every(({ name, state }) => !servers.includes(name) || state === 'up')
   await expect.poll(areUp, { interval: 200 }).toBe(true)
 }
 
-async function callMany(desk: UpstreamDesk, count: number, toolFor: (call: number) => Expectation): Promise<void> {
-  const client = createLeanClient(desk.up.url, await desk.tokenFor('default'))
+async function callMany(fixture: UpstreamFixture, count: number, toolFor: (call: number) => Expectation): Promise<void> {
+  const client = createLeanClient(fixture.up.url, await fixture.tokenFor('default'))
   let next = 0
   const worker = async () => {
     for (let call = next++; call < count; call = next++) {
@@ -142,32 +142,32 @@ describe.runIf(process.platform === 'linux')('10,000 calls and 100 restarts, of 
   it('leave no process, thread, connection, descriptor, handle or memory behind', async () => {
     const scale = await createFootprintScale()
     const rude = await Promise.all(servers.map((_, at) => startRudeServer(at % 2 === 0 ? 'legacy' : 'modern')))
-    const desk = await openProcessFixture({ mcpServers: entriesOf(rude), env: scale.env })
-    const pid = Number(desk.up.child.pid)
-    await programsUp(desk)
-    await allOffered(desk)
+    const fixture = await openProcessFixture({ mcpServers: entriesOf(rude), env: scale.env })
+    const pid = Number(fixture.up.child.pid)
+    await programsUp(fixture)
+    await allOffered(fixture)
     // What is made once is made by now.
-    await callMany(desk, 1_000, inTurns)
-    await Promise.all([killSome(desk, 'ill0', 'ill1'), restartAll(desk, rude)])
+    await callMany(fixture, 1_000, inTurns)
+    await Promise.all([killSome(fixture, 'ill0', 'ill1'), restartAll(fixture, rude)])
     const before = await scale.measure(pid)
     const met = rude.map(server => server.met())
     const grown = async () => growth(before, await scale.measure(pid))
     const patient = { timeout: 15_000, interval: 500 }
-    await callMany(desk, CALLS, inTurns)
+    await callMany(fixture, CALLS, inTurns)
     // Already now: what a connection holds is gone with it.
     await expect.poll(grown, patient).toEqual([])
     for (let round = 0; round < ROUNDS; round++) {
       // What only reads is felt by nobody, whatever happens to the connection.
-      const reading = callMany(desk, 100, politely)
-      await Promise.all([killAll(desk), restartAll(desk, rude)])
+      const reading = callMany(fixture, 100, politely)
+      await Promise.all([killAll(fixture), restartAll(fixture, rude)])
       await reading
     }
-    expect(await restartsOf(desk)).toBe(EACH * ROUNDS + 2)
+    expect(await restartsOf(fixture)).toBe(EACH * ROUNDS + 2)
     // Each time they were met anew.
     const meetings = rude.map((server, at) => server.met() - Number(met[at]))
     expect(Math.min(...meetings)).toBeGreaterThanOrEqual(ROUNDS)
     await expect.poll(grown, patient).toEqual([])
-    expect(desk.up.stderr()).not.toContain('MaxListenersExceeded')
+    expect(fixture.up.stderr()).not.toContain('MaxListenersExceeded')
     // What is left are the streams of what changes, and a connection that is used again.
     const open = () => Math.max(...rude.map(server => server.open()))
     await expect.poll(open).toBeLessThanOrEqual(3)

@@ -4,30 +4,30 @@ import { pidsIn } from '../src/adapters/mcp-upstream/testing/child-fixture.ts'
 import { httpEndpoint } from '../src/adapters/mcp-upstream/testing/http-endpoint.ts'
 import { answerLegacy } from '../src/adapters/mcp-upstream/testing/legacy-answers.ts'
 import { freshFolder } from '../src/testing/store-contract/stage.ts'
-import { ILL_SERVER, onFixture, openFixture, program, textOf, type UpstreamDesk } from './support/upstream-fixture.ts'
+import { ILL_SERVER, onFixture, openFixture, program, textOf, type UpstreamFixture } from './support/upstream-fixture.ts'
 
 const GREETINGS = new Set(['initialize', 'server/discover'])
 
-async function isUp(desk: UpstreamDesk): Promise<void> {
-  await expect.poll(async () => (await desk.status('desk'))?.tools.offered).toBeGreaterThan(0)
+async function isUp(fixture: UpstreamFixture): Promise<void> {
+  await expect.poll(async () => (await fixture.status('desk'))?.tools.offered).toBeGreaterThan(0)
 }
 
 describe('a program that falls over when it is asked in the newer era', () => {
   it('is asked so once, and neither when it is started again nor by the next up', async () => {
     const file = join(await freshFolder(), 'pids')
     const server = program(ILL_SERVER, '--dies-on-unknown', `--pids=${file}`)
-    const desk = await openFixture({ mcpServers: { desk: server } })
-    await isUp(desk)
+    const fixture = await openFixture({ mcpServers: { desk: server } })
+    await isUp(fixture)
     const [fallen, running = 0, ...more] = await pidsIn(file)
     expect([typeof fallen, more]).toEqual(['number', []])
     process.kill(running, 'SIGKILL')
-    const client = await desk.connect()
+    const client = await fixture.connect()
     expect(await textOf(client, 'desk_echo', { text: 'back' })).toBe('back')
     expect(await pidsIn(file)).toHaveLength(3)
     await client.close()
-    await desk.up.stop()
+    await fixture.up.stop()
 
-    const next = await (await onFixture(desk.dir)).connect()
+    const next = await (await onFixture(fixture.dir)).connect()
     await expect.poll(() => textOf(next, 'desk_echo', { text: 'again' })).toBe('again')
     expect(await pidsIn(file)).toHaveLength(4)
   })
@@ -46,9 +46,9 @@ describe('a server by HTTP that is met for many calls at a time', () => {
     await isUp(first)
     await first.up.stop()
 
-    const desk = await onFixture(first.dir)
-    const clients = await Promise.all([desk.connect(), desk.connect(), desk.connect('legacy')])
-    expect(await desk.status('desk')).toMatchObject({ state: 'idle' })
+    const fixture = await onFixture(first.dir)
+    const clients = await Promise.all([fixture.connect(), fixture.connect(), fixture.connect('legacy')])
+    expect(await fixture.status('desk')).toMatchObject({ state: 'idle' })
     server.visits.length = 0
     const calls = clients.flatMap(client => Array.from({ length: 10 }, () => textOf(client, 'desk_count')))
     expect(new Set(await Promise.all(calls))).toEqual(new Set(['3 issues']))
@@ -68,18 +68,18 @@ describe('a server that has tools and does not list them', () => {
       const error = { code: -32_603, message: 'The table of tools is locked.' }
       return visit.json(200, { jsonrpc: '2.0', id: visit.body['id'], error })
     })
-    const desk = await openFixture({ mcpServers: { desk: { url: server.url, era: 'legacy' } } })
-    await expect.poll(async () => (await desk.status('desk'))?.unlisted).toEqual(['tools'])
+    const fixture = await openFixture({ mcpServers: { desk: { url: server.url, era: 'legacy' } } })
+    await expect.poll(async () => (await fixture.status('desk'))?.unlisted).toEqual(['tools'])
     const told = '"desk" does not list its tools. None of them is used until it does.'
-    expect((await desk.run('doctor')).stdout).toContain(told)
-    expect((await desk.run('logs', 'desk')).stdout).toContain(
+    expect((await fixture.run('doctor')).stdout).toContain(told)
+    expect((await fixture.run('logs', 'desk')).stdout).toContain(
       'It does not list its tools: The table of tools is locked.',
     )
 
     isBroken = false
-    expect(await desk.run('upstreams', 'restart', 'desk')).toMatchObject({ code: 0 })
-    await isUp(desk)
-    expect(await desk.status('desk')).not.toHaveProperty('unlisted')
-    expect((await desk.run('doctor')).stdout).not.toContain('does not list its tools')
+    expect(await fixture.run('upstreams', 'restart', 'desk')).toMatchObject({ code: 0 })
+    await isUp(fixture)
+    expect(await fixture.status('desk')).not.toHaveProperty('unlisted')
+    expect((await fixture.run('doctor')).stdout).not.toContain('does not list its tools')
   })
 })

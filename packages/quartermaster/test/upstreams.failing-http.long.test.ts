@@ -18,11 +18,11 @@ async function office(fail: (visit: Visit) => unknown) {
     if (visit.body['method'] === 'tools/call' && !isFixed) return void fail(visit)
     answerLegacy(visit, { 'tools/list': () => ({ tools: [READ] }), 'tools/call': () => DONE })
   })
-  const desk = await openFixture({ mcpServers: { office: { url: server.url, timeoutMs: 1_000 } } })
-  await expect.poll(async () => (await desk.status('office'))?.tools.offered).toBe(1)
-  const client = await desk.connect()
+  const fixture = await openFixture({ mcpServers: { office: { url: server.url, timeoutMs: 1_000 } } })
+  await expect.poll(async () => (await fixture.status('office'))?.tools.offered).toBe(1)
+  const client = await fixture.connect()
   return {
-    desk,
+    desk: fixture,
     call: () => client.callTool({ name: 'office_read', arguments: {} }),
     fix() {
       isFixed = true
@@ -39,20 +39,20 @@ it.each<[string, (visit: Visit) => unknown, RegExp]>([
   ],
   ['nothing', () => {}, /It did not answer in time\.$/],
 ])('an upstream that answers every call with %s is told of until one succeeds', async (_, fail, why) => {
-  const { desk, call, fix } = await office(fail)
+  const { desk: fixture, call, fix } = await office(fail)
   for (const _time of [1, 2]) expect(await call()).toMatchObject({ isError: true })
   const message = expect.stringMatching(
     /^It answers, but its last 2 requests failed, the last of them the tool "read": /,
   )
   const lastError = { message, isStanding: true }
-  await expect.poll(() => desk.status('office')).toMatchObject({ state: 'up', lastError })
-  const told = (await desk.status('office'))?.lastError?.message ?? ''
+  await expect.poll(() => fixture.status('office')).toMatchObject({ state: 'up', lastError })
+  const told = (await fixture.status('office'))?.lastError?.message ?? ''
   expect(told).toMatch(why)
-  expect((await desk.run('upstreams')).stdout).toContain(told)
-  expect((await desk.run('upstreams', 'show', 'office')).stdout).toMatch(/Last error +It answers, but its last 2 /)
-  expect((await desk.run('doctor')).stdout).toContain(`Upstream "office" is up, but not for everything: ${told}`)
-  expect((await desk.run('logs', 'office')).stdout).toContain('It answers, but the tool "read" failed: ')
+  expect((await fixture.run('upstreams')).stdout).toContain(told)
+  expect((await fixture.run('upstreams', 'show', 'office')).stdout).toMatch(/Last error +It answers, but its last 2 /)
+  expect((await fixture.run('doctor')).stdout).toContain(`Upstream "office" is up, but not for everything: ${told}`)
+  expect((await fixture.run('logs', 'office')).stdout).toContain('It answers, but the tool "read" failed: ')
   fix()
   expect(await call()).toMatchObject(DONE)
-  expect((await desk.status('office'))?.lastError).toBeUndefined()
+  expect((await fixture.status('office'))?.lastError).toBeUndefined()
 })

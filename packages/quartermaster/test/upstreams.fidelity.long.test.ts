@@ -100,12 +100,12 @@ function resultWith(values: readonly string[], size: number): string {
 describe.each(SERVERS)('what a server of the $era era says over $transport', server => {
   /** Takes steps with a client of each era, and answers what stood on the wire. */
   async function inFront(answers: Answers, methods: readonly string[]) {
-    const desk = await openFixture({ mcpServers: { desk: await literalServer(answers, server) } })
-    await expect.poll(async () => (await desk.status('desk'))?.state).toBe('up')
+    const fixture = await openFixture({ mcpServers: { desk: await literalServer(answers, server) } })
+    await expect.poll(async () => (await fixture.status('desk'))?.state).toBe('up')
     return Promise.all(
       FRONTS.map(async era => {
         const tap = createWireTap()
-        const client = await desk.connect(era === 'modern' ? 'auto' : 'legacy', { fetch: tappedFetch(tap) })
+        const client = await fixture.connect(era === 'modern' ? 'auto' : 'legacy', { fetch: tappedFetch(tap) })
         for (const method of methods) await STEPS[method]?.(client)
         return { era, resultOf: tap.resultOf }
       }),

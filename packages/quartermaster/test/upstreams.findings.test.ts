@@ -5,7 +5,7 @@ import type { Problem } from '../src/contracts/index.ts'
 import {
   type Definition,
   definition,
-  type ListingDesk,
+  type ListingFixture,
   listing,
   openListingFixture,
   watchingClient,
@@ -35,39 +35,39 @@ const POISONED: readonly (readonly [rule: string, definition: Definition])[] = [
   ['padding', definition('by_padding', { description: `Reads.${'\n'.repeat(200)}And then something else happens.` })],
 ]
 
-async function findings(desk: ListingDesk, policy: 'hold' | 'warn' | 'allow'): Promise<void> {
-  const file = join(desk.dir, 'quartermaster.config.json')
+async function findings(fixture: ListingFixture, policy: 'hold' | 'warn' | 'allow'): Promise<void> {
+  const file = join(fixture.dir, 'quartermaster.config.json')
   const config = JSON.parse(await readFile(file, 'utf8'))
   config.mcpServers.desk.findings = policy
   await writeFile(file, JSON.stringify(config))
-  expect((await desk.run('reload')).code).toBe(0)
+  expect((await fixture.run('reload')).code).toBe(0)
 }
 
-const problemsOf = async (desk: ListingDesk) =>
-  (await desk.run('status', '--json')).json<{ problems: Problem[] }>().problems.map(({ subject }) => subject)
+const problemsOf = async (fixture: ListingFixture) =>
+  (await fixture.run('status', '--json')).json<{ problems: Problem[] }>().problems.map(({ subject }) => subject)
 
 describe('what looks like an attack', () => {
   it('is held back by default, told and offered with "warn", and not even told with "allow"', async () => {
     const bad = POISONED.map(([, one]) => one)
     const flags = [`--instructions=${ORDER}`]
-    const desk = await openListingFixture([definition('note'), ...bad], { flags })
-    const { names } = await watchingClient(desk)
+    const fixture = await openListingFixture([definition('note'), ...bad], { flags })
+    const { names } = await watchingClient(fixture)
     await expect.poll(names).toEqual(['desk_note'])
-    const held = await desk.review()
+    const held = await fixture.review()
     expect(held.filter(({ kind }) => kind === 'server')).toMatchObject([{ state: 'suspicious' }])
     const tools = held.filter(({ kind }) => kind === 'tool')
     expect(tools.map(({ name, state, findings: [first] }) => [first?.rule, name, state]).toSorted()).toEqual(
       POISONED.map(([rule, { name }]) => [rule, name, 'suspicious']).toSorted(),
     )
 
-    await findings(desk, 'warn')
+    await findings(fixture, 'warn')
     await expect.poll(async () => (await names()).length).toBe(POISONED.length + 1)
-    const told = await problemsOf(desk)
+    const told = await problemsOf(fixture)
     expect(told).toEqual(expect.arrayContaining(['server:server', 'tool:by_description', 'tool:by_tags']))
     expect(told).toHaveLength(POISONED.length + 1)
 
-    await findings(desk, 'allow')
-    await expect.poll(() => problemsOf(desk)).toEqual([])
+    await findings(fixture, 'allow')
+    await expect.poll(() => problemsOf(fixture)).toEqual([])
     expect(await names()).toHaveLength(POISONED.length + 1)
   })
 
@@ -111,15 +111,15 @@ describe('what looks like an attack', () => {
   })
 
   it('is offered when a person accepts it, and is not told again; what is left out is not told either', async () => {
-    const desk = await openListingFixture([definition('note'), ...POISONED.slice(0, 2).map(([, one]) => one)], {
+    const fixture = await openListingFixture([definition('note'), ...POISONED.slice(0, 2).map(([, one]) => one)], {
       config: { leaveOut: ['by_parameter'] },
     })
-    const { names } = await watchingClient(desk)
+    const { names } = await watchingClient(fixture)
     await expect.poll(names).toEqual(['desk_note'])
-    expect((await desk.status('desk'))?.tools).toEqual({ offered: 1, held: 1 })
-    const accepted = await desk.run('upstreams', 'accept', 'desk', 'by_description', '--yes')
+    expect((await fixture.status('desk'))?.tools).toEqual({ offered: 1, held: 1 })
+    const accepted = await fixture.run('upstreams', 'accept', 'desk', 'by_description', '--yes')
     expect(accepted.stdout).toContain('(instruction in description)')
     await expect.poll(names).toEqual(['desk_by_description', 'desk_note'])
-    expect(await problemsOf(desk)).toEqual([])
+    expect(await problemsOf(fixture)).toEqual([])
   })
 })

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest'
 import { httpEndpoint, type Visit } from '../src/adapters/mcp-upstream/testing/http-endpoint.ts'
 import { answerLegacy } from '../src/adapters/mcp-upstream/testing/legacy-answers.ts'
 import { connectClient } from './support/bridge.ts'
-import { ILL_SERVER, openFixture, program, type UpstreamDesk } from './support/upstream-fixture.ts'
+import { ILL_SERVER, openFixture, program, type UpstreamFixture } from './support/upstream-fixture.ts'
 
 const PATIENT = { interval: 20 }
 const FALLS = ['Once.', 'Twice.', 'Again.', 'Once more.']
@@ -33,16 +33,16 @@ async function openFlapping(settings: Record<string, unknown>) {
     near: { ...program(ILL_SERVER), era: 'legacy' },
     calm: { ...program(ILL_SERVER), era: 'legacy', tools: { echo: { short } } },
   })
-  const desk = await openFixture({ mcpServers: servers('At first.'), settings })
-  const pidOf = async () => (await desk.status('near'))?.pids[0] ?? 0
-  const connections = async () => (await desk.status('far'))?.connections
+  const fixture = await openFixture({ mcpServers: servers('At first.'), settings })
+  const pidOf = async () => (await fixture.status('near'))?.pids[0] ?? 0
+  const connections = async () => (await fixture.status('far'))?.connections
   return {
-    desk,
+    desk: fixture,
     /** Has something else said of the one that stays. */
     async describe(short: string) {
       const config = JSON.stringify({ mcpServers: servers(short), settings })
-      await writeFile(join(desk.dir, 'quartermaster.config.json'), config)
-      await desk.control('reload')
+      await writeFile(join(fixture.dir, 'quartermaster.config.json'), config)
+      await fixture.control('reload')
     },
     /** Both fall, and are there again. */
     async fall() {
@@ -65,7 +65,7 @@ interface Heard {
 }
 
 /** What clients of every kind list whenever they are told to list again. */
-async function watchingClients(desk: UpstreamDesk): Promise<Heard[][]> {
+async function watchingClients(fixture: UpstreamFixture): Promise<Heard[][]> {
   const heard: Heard[][] = [[], [], []]
   const hear = (at: number): ClientOptions => {
     const onChanged = (_error: unknown, tools: Tool[] | null) => {
@@ -75,16 +75,16 @@ async function watchingClients(desk: UpstreamDesk): Promise<Heard[][]> {
     }
     return { listChanged: { tools: { debounceMs: 0, onChanged } } }
   }
-  await desk.connect('auto', hear(0))
-  await desk.connect('legacy', hear(1))
-  await connectClient(desk.dir, 'auto', hear(2))
+  await fixture.connect('auto', hear(0))
+  await fixture.connect('legacy', hear(1))
+  await connectClient(fixture.dir, 'auto', hear(2))
   return heard
 }
 
 /** What clients hear while both fall again and again, until both are listed. */
 async function heardWith(settings: Record<string, unknown>): Promise<Heard[][]> {
-  const { desk, describe, fall } = await openFlapping(settings)
-  const heard = await watchingClients(desk)
+  const { desk: fixture, describe, fall } = await openFlapping(settings)
+  const heard = await watchingClients(fixture)
   /** Whatever else there was to be told by now has been told to all when this has. */
   const tell = async (calm: string) => {
     await describe(calm)

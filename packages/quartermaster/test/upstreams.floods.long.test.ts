@@ -9,7 +9,7 @@ import {
   program,
   SDK_SERVER,
   textOf,
-  type UpstreamDesk,
+  type UpstreamFixture,
 } from './support/upstream-fixture.ts'
 
 /** What `up` holds with two upstreams, several times over. */
@@ -17,7 +17,7 @@ const MOST_HEAP = 80 * 1024 * 1024
 
 /** Whoever uses an ordinary server beside loud ones. */
 interface Neighbour {
-  readonly desk: UpstreamDesk<UpProcess>
+  readonly desk: UpstreamFixture<UpProcess>
   readonly scale: FootprintScale
   /** Many calls at a time; answers those that were not answered with their text. */
   call(): Promise<string[]>
@@ -25,28 +25,28 @@ interface Neighbour {
 
 async function besides(loud: Record<string, unknown>): Promise<Neighbour> {
   const scale = await createFootprintScale()
-  const desk = await openProcessFixture({ mcpServers: { ...loud, desk: program(SDK_SERVER) }, env: scale.env })
-  const client = await desk.connect()
+  const fixture = await openProcessFixture({ mcpServers: { ...loud, desk: program(SDK_SERVER) }, env: scale.env })
+  const client = await fixture.connect()
   await expect.poll(() => textOf(client, 'desk_echo', { text: 'hi' })).toBe('hi')
   const isWrong = async (text: string) => ((await textOf(client, 'desk_echo', { text })) === text ? [] : [text])
   const call = async () => (await Promise.all(Array.from({ length: 10 }, (_, index) => isWrong(`${index}`)))).flat()
-  return { desk, scale, call }
+  return { desk: fixture, scale, call }
 }
 
-async function expectUnhurt({ desk, scale, call }: Neighbour): Promise<void> {
+async function expectUnhurt({ desk: fixture, scale, call }: Neighbour): Promise<void> {
   for (let round = 0; round < 8; round++) expect(await call()).toEqual([])
-  expect((await fetch(`${desk.up.url}/health`)).status).toBe(200)
-  expect((await desk.status('desk'))?.restarts).toBe(0)
+  expect((await fetch(`${fixture.up.url}/health`)).status).toBe(200)
+  expect((await fixture.status('desk'))?.restarts).toBe(0)
   if (process.platform !== 'linux') return
-  const heap = async () => (await scale.measure(Number(desk.up.child.pid))).heap
+  const heap = async () => (await scale.measure(Number(fixture.up.child.pid))).heap
   // While it reads what came it holds that, and nothing of it afterwards.
   expect(await heap()).toBeLessThan(2 * MOST_HEAP)
   await expect.poll(heap).toBeLessThan(MOST_HEAP)
 }
 
 /** What people are told of a server. */
-async function toldOf(desk: UpstreamDesk, name: string): Promise<Record<string, unknown>> {
-  return { ...(await desk.status(name)), log: (await desk.run('logs', name)).stdout }
+async function toldOf(fixture: UpstreamFixture, name: string): Promise<Record<string, unknown>> {
+  return { ...(await fixture.status(name)), log: (await fixture.run('logs', name)).stdout }
 }
 
 const BABBLES = expect.stringContaining('It writes lines that are no messages')

@@ -14,24 +14,24 @@ import {
   SDK_SERVER,
   startHttpServer,
   textOf,
-  type UpstreamDesk,
+  type UpstreamFixture,
 } from './support/upstream-fixture.ts'
 
 const everyone = (...names: string[]) =>
   Object.fromEntries(names.map(name => [name, { capabilities: { desk: {} } }] as const))
 
-async function isUp(desk: UpstreamDesk, name = 'desk'): Promise<void> {
-  await expect.poll(async () => (await desk.status(name))?.state).toBe('up')
+async function isUp(fixture: UpstreamFixture, name = 'desk'): Promise<void> {
+  await expect.poll(async () => (await fixture.status(name))?.state).toBe('up')
 }
 
-const pidsOf = async (desk: UpstreamDesk) => (await desk.status('desk'))?.pids
+const pidsOf = async (fixture: UpstreamFixture) => (await fixture.status('desk'))?.pids
 /** What is offered now: a client that hears of no changes goes on for a minute with a list from a moment too early. */
 const namesIn = async (client: Client) =>
   (await client.listTools(undefined, { cacheMode: 'refresh' })).tools.map(tool => tool.name)
 
-async function configure(desk: UpstreamDesk, config: object): Promise<void> {
-  await writeFile(join(desk.dir, 'quartermaster.config.json'), JSON.stringify(config))
-  await desk.control('reload')
+async function configure(fixture: UpstreamFixture, config: object): Promise<void> {
+  await writeFile(join(fixture.dir, 'quartermaster.config.json'), JSON.stringify(config))
+  await fixture.control('reload')
 }
 
 describe('an upstream that starts when it is needed', () => {
@@ -56,14 +56,14 @@ describe('an upstream that starts when it is needed', () => {
 
     old.visits.length = 0
     young.visits.length = 0
-    const desk = await onFixture(first.dir)
-    const client = await desk.connect()
+    const fixture = await onFixture(first.dir)
+    const client = await fixture.connect()
     const listed = ['near_echo', 'each_echo', 'old_count', 'young_count']
     await expect.poll(() => namesIn(client)).toEqual(expect.arrayContaining(listed))
     for (const name of ['near', 'each'])
-      expect(await desk.status(name)).toMatchObject({ state: 'idle', pids: [], restarts: 0 })
+      expect(await fixture.status(name)).toMatchObject({ state: 'idle', pids: [], restarts: 0 })
     for (const name of ['old', 'young'])
-      expect(await desk.status(name)).toMatchObject({ state: 'idle', connections: 0 })
+      expect(await fixture.status(name)).toMatchObject({ state: 'idle', connections: 0 })
     expect([...old.visits, ...young.visits]).toEqual([])
 
     // A session is given back, where there is one.
@@ -75,7 +75,7 @@ describe('an upstream that starts when it is needed', () => {
       const far = [textOf(client, 'old_count'), textOf(client, 'young_count')]
       expect(await Promise.all([...near, ...far])).toEqual([text, text, '3 issues', '3 issues'])
       for (const name of ['near', 'each', 'old', 'young'])
-        await expect.poll(() => desk.status(name)).toMatchObject(asleep)
+        await expect.poll(() => fixture.status(name)).toMatchObject(asleep)
       await expect.poll(ended).toEqual([time, 0])
       expect(await namesIn(client)).toEqual(expect.arrayContaining(listed))
     }
@@ -84,38 +84,38 @@ describe('an upstream that starts when it is needed', () => {
 
 it('ends what runs for one agent alone when that loses it, or is gone itself, and nothing else', async () => {
   const log = join(await freshFolder(), 'log')
-  const desk = await openFixture({
+  const fixture = await openFixture({
     mcpServers: { desk: { ...program(SDK_SERVER, `--log=${log}`), connection: 'perAgent' } },
     agents: everyone('ada', 'bob', 'cy'),
   })
-  await isUp(desk)
-  const callAs = async (agent: string) => textOf(await desk.connect('auto', { agent }), 'desk_echo', { text: agent })
+  await isUp(fixture)
+  const callAs = async (agent: string) => textOf(await fixture.connect('auto', { agent }), 'desk_echo', { text: agent })
   expect(await callAs('bob')).toBe('bob')
-  const withoutAda = (await pidsOf(desk)) ?? []
+  const withoutAda = (await pidsOf(fixture)) ?? []
   expect(withoutAda).toHaveLength(2)
   expect(await callAs('ada')).toBe('ada')
-  const withoutCy = (await pidsOf(desk)) ?? []
-  const cy = await desk.connect('auto', { agent: 'cy' })
+  const withoutCy = (await pidsOf(fixture)) ?? []
+  const cy = await fixture.connect('auto', { agent: 'cy' })
   const waiting = textOf(cy, 'desk_wait')
   await expect.poll(() => readFile(log, 'utf8').catch(() => '')).toContain('wait')
-  const [ofCy = 0, ...others] = ((await pidsOf(desk)) ?? []).filter(pid => !withoutCy.includes(pid))
+  const [ofCy = 0, ...others] = ((await pidsOf(fixture)) ?? []).filter(pid => !withoutCy.includes(pid))
   expect(others).toEqual([])
   const give = async (capabilities: object) => {
-    await writeFile(join(desk.dir, 'agents', 'cy.json'), JSON.stringify({ capabilities }))
-    await desk.control('reload')
+    await writeFile(join(fixture.dir, 'agents', 'cy.json'), JSON.stringify({ capabilities }))
+    await fixture.control('reload')
   }
   await give({})
-  expect(await pidsOf(desk)).toContain(ofCy)
+  expect(await pidsOf(fixture)).toContain(ofCy)
   process.kill(ofCy, 'SIGKILL')
   expect(await waiting).toContain('"cy" no longer has "desk"')
-  await expect.poll(async () => (await pidsOf(desk))?.toSorted()).toEqual(withoutCy.toSorted())
+  await expect.poll(async () => (await pidsOf(fixture))?.toSorted()).toEqual(withoutCy.toSorted())
   await give({ desk: {} })
   expect(await callAs('cy')).toBe('cy')
   await give({})
-  await expect.poll(() => pidsOf(desk)).toHaveLength(3)
-  await rm(join(desk.dir, 'agents', 'ada.json'))
-  await desk.control('reload')
-  await expect.poll(async () => (await pidsOf(desk))?.toSorted()).toEqual(withoutAda.toSorted())
+  await expect.poll(() => pidsOf(fixture)).toHaveLength(3)
+  await rm(join(fixture.dir, 'agents', 'ada.json'))
+  await fixture.control('reload')
+  await expect.poll(async () => (await pidsOf(fixture))?.toSorted()).toEqual(withoutAda.toSorted())
 })
 
 /** A server of either era, with sessions in the older one. */
@@ -134,15 +134,15 @@ async function sessionServer() {
 
 describe('a connection that agents share', () => {
   it('gives every agent its own answers, however many calls are under way', async () => {
-    const desk = await openFixture({ mcpServers: { desk: program(SDK_SERVER) }, agents: everyone('ada', 'bob', 'cy') })
-    await isUp(desk)
+    const fixture = await openFixture({ mcpServers: { desk: program(SDK_SERVER) }, agents: everyone('ada', 'bob', 'cy') })
+    await isUp(fixture)
     const calls = async (agent: string) => {
-      const client = await desk.connect('auto', { agent })
+      const client = await fixture.connect('auto', { agent })
       const asked = Array.from({ length: 100 }, (_, index) => `${agent} ${index}`)
       return { asked, told: await Promise.all(asked.map(text => textOf(client, 'desk_echo', { text }))) }
     }
     for (const { asked, told } of await Promise.all(['ada', 'bob', 'cy'].map(calls))) expect(told).toEqual(asked)
-    expect(await desk.status('desk')).toMatchObject({ connections: 1, latency: { calls: 300 } })
+    expect(await fixture.status('desk')).toMatchObject({ connections: 1, latency: { calls: 300 } })
   })
 
   it.each<[string, (flag: string) => object]>([
@@ -153,10 +153,10 @@ describe('a connection that agents share', () => {
     async (_, entry) => {
       const log = join(await freshFolder(), 'log')
       const server = { ...(await entry(`--log=${log}`)), era: 'legacy' }
-      const desk = await openFixture({ mcpServers: { desk: server }, agents: everyone('ada', 'bob') })
-      await isUp(desk)
+      const fixture = await openFixture({ mcpServers: { desk: server }, agents: everyone('ada', 'bob') })
+      await isUp(fixture)
       const connect = async (agent: string) => {
-        const client = await desk.connect('auto', { agent, capabilities: { elicitation: { form: {} } } })
+        const client = await fixture.connect('auto', { agent, capabilities: { elicitation: { form: {} } } })
         client.setRequestHandler('elicitation/create', () => ({ action: 'accept', content: { name: agent } }))
         return client
       }
@@ -170,8 +170,8 @@ describe('a connection that agents share', () => {
       const [toAda, toBob] = await Promise.all([textOf(ada, 'desk_ask'), textOf(bob, 'desk_ask')])
       expect(toAda).toContain('"ada"')
       expect(toBob).toContain('"bob"')
-      expect(await desk.status('desk')).toMatchObject({ connections: 3, unasked: { questions: 1 } })
-      expect((await desk.run('logs', 'desk')).stdout).toContain('From now on each agent has its own connection.')
+      expect(await fixture.status('desk')).toMatchObject({ connections: 3, unasked: { questions: 1 } })
+      expect((await fixture.run('logs', 'desk')).stdout).toContain('From now on each agent has its own connection.')
       controller.abort()
       await waiting
     },
@@ -180,11 +180,11 @@ describe('a connection that agents share', () => {
   it('asks no person what another client of the same agent has caused, and one client whatever else it is doing', async () => {
     const log = join(await freshFolder(), 'log')
     const server = { ...program(SDK_SERVER, `--log=${log}`), era: 'legacy' }
-    const desk = await openFixture({ mcpServers: { desk: server } })
-    await isUp(desk)
+    const fixture = await openFixture({ mcpServers: { desk: server } })
+    await isUp(fixture)
     const asked: string[] = []
     const connect = async (person: string) => {
-      const client = await desk.connect('auto', { capabilities: { elicitation: { form: {} } } })
+      const client = await fixture.connect('auto', { capabilities: { elicitation: { form: {} } } })
       client.setRequestHandler('elicitation/create', () => {
         asked.push(person)
         return { action: 'accept', content: { name: person } }
@@ -214,12 +214,12 @@ describe('a connection of one agent', () => {
     const file = join(await freshFolder(), 'tools.json')
     await writeFile(file, described(['same', 'Stays.'], ['note', 'Notes.']))
     const server = { ...program(ILL_SERVER, `--definitions=${file}`), connection: 'perAgent' }
-    const desk = await openFixture({ mcpServers: { desk: server } })
-    const client = await desk.connect()
+    const fixture = await openFixture({ mcpServers: { desk: server } })
+    const client = await fixture.connect()
     await expect.poll(() => textOf(client, 'desk_note')).toBe('{}')
     await writeFile(file, described(['same', 'Stays.'], ['note', 'Another.']))
     await expect.poll(() => textOf(client, 'desk_note').catch(String)).toContain('not offered')
-    expect(await desk.run('upstreams', 'accept', 'desk', '--all', '--yes')).toMatchObject({ code: 0 })
+    expect(await fixture.run('upstreams', 'accept', 'desk', '--all', '--yes')).toMatchObject({ code: 0 })
     await expect.poll(() => namesIn(client)).toContain('desk_note')
     expect(await textOf(client, 'desk_note')).toBe('{}')
   })
@@ -229,24 +229,24 @@ describe('a connection of one agent', () => {
   it('is not taken from it by the bad key of another', async () => {
     const { url } = await startHttpServer('--token=of-bob')
     const agents = { ada: keyOf('revoked'), bob: keyOf('of-bob') }
-    const desk = await openFixture({ mcpServers: { desk: { url, agents } }, agents: everyone('ada', 'bob') })
-    await isUp(desk)
-    const bob = await desk.connect('auto', { agent: 'bob' })
+    const fixture = await openFixture({ mcpServers: { desk: { url, agents } }, agents: everyone('ada', 'bob') })
+    await isUp(fixture)
+    const bob = await fixture.connect('auto', { agent: 'bob' })
     await expect.poll(() => textOf(bob, 'desk_echo', { text: 'hi' })).toBe('hi')
-    const ada = await desk.connect('auto', { agent: 'ada' })
+    const ada = await fixture.connect('auto', { agent: 'ada' })
     expect(await textOf(ada, 'desk_echo', { text: 'hi' })).toContain('DEPENDENCY_UNAVAILABLE')
   })
 
   it('is not the only one that hears of a change at a server that lets nobody in without a key', async () => {
     const { url } = await startHttpServer('--token=of-ada')
     const server = { url, agents: { ada: keyOf('of-ada') } }
-    const desk = await openFixture({ mcpServers: { desk: server }, agents: everyone('ada') })
-    await isUp(desk)
+    const fixture = await openFixture({ mcpServers: { desk: server }, agents: everyone('ada') })
+    await isUp(fixture)
     const direct = new Client({ name: 'direct', version: '1' }, { versionNegotiation: { mode: 'auto' } })
     await direct.connect(new StreamableHTTPClientTransport(new URL(url), { requestInit: keyOf('of-ada') }))
     onTestFinished(() => direct.close())
     await direct.callTool({ name: 'grow', arguments: { name: 'late' } })
-    const waits = async () => JSON.stringify(await desk.control('reviewItems'))
+    const waits = async () => JSON.stringify(await fixture.control('reviewItems'))
     await expect.poll(waits).toContain('late')
   })
 })
@@ -254,30 +254,30 @@ describe('a connection of one agent', () => {
 describe('an upstream that runs', () => {
   it('is started anew when a person wants it, and nothing of the one before is left', async () => {
     const file = join(await freshFolder(), 'pids')
-    const desk = await openFixture({ mcpServers: { desk: program(ILL_SERVER, '--fork-bare', `--pids=${file}`) } })
-    await isUp(desk)
-    const before = await pidsOf(desk)
+    const fixture = await openFixture({ mcpServers: { desk: program(ILL_SERVER, '--fork-bare', `--pids=${file}`) } })
+    await isUp(fixture)
+    const before = await pidsOf(fixture)
     const started = await pidsIn(file)
     expect(started).toHaveLength(2)
-    expect(await desk.run('upstreams', 'restart', 'desk')).toMatchObject({ code: 0 })
-    await isUp(desk)
-    expect(await pidsOf(desk)).not.toEqual(before)
+    expect(await fixture.run('upstreams', 'restart', 'desk')).toMatchObject({ code: 0 })
+    await isUp(fixture)
+    expect(await pidsOf(fixture)).not.toEqual(before)
     expect(await allGone(started)).toBe(true)
   })
 
   it('tells in its log which of its programs has said what, and that a person had it started anew', async () => {
-    const desk = await openFixture({
+    const fixture = await openFixture({
       mcpServers: { desk: { ...program(ILL_SERVER, '--stderr=Hello.'), era: 'legacy' } },
     })
     const told = async () => {
-      const lines = (await desk.run('logs', 'desk')).stdout.trim().split('\n')
+      const lines = (await fixture.run('logs', 'desk')).stdout.trim().split('\n')
       return lines.map(line => line.replace(/^\S+ /, '')).filter(line => !line.includes('Connected to'))
     }
-    await isUp(desk)
-    const [first] = (await pidsOf(desk)) ?? []
-    await desk.run('upstreams', 'restart', 'desk')
-    await isUp(desk)
-    const [second] = (await pidsOf(desk)) ?? []
+    await isUp(fixture)
+    const [first] = (await pidsOf(fixture)) ?? []
+    await fixture.run('upstreams', 'restart', 'desk')
+    await isUp(fixture)
+    const [second] = (await pidsOf(fixture)) ?? []
     await expect
       .poll(told)
       .toEqual([
@@ -290,28 +290,28 @@ describe('an upstream that runs', () => {
   })
 
   it('runs on when only its texts are changed, and is started anew when its command is', async () => {
-    const desk = await openFixture({ mcpServers: { desk: program(ILL_SERVER) } })
-    await isUp(desk)
-    const use = (entry: object) => configure(desk, { mcpServers: { desk: entry } })
-    const shortOf = async () => (await desk.control<{ short: string }>('tool', { name: 'desk_echo' })).short
-    const before = await pidsOf(desk)
+    const fixture = await openFixture({ mcpServers: { desk: program(ILL_SERVER) } })
+    await isUp(fixture)
+    const use = (entry: object) => configure(fixture, { mcpServers: { desk: entry } })
+    const shortOf = async () => (await fixture.control<{ short: string }>('tool', { name: 'desk_echo' })).short
+    const before = await pidsOf(fixture)
     await use({ ...program(ILL_SERVER), tools: { echo: { short: 'Repeats.' } } })
     await expect.poll(shortOf).toBe('Repeats.')
-    expect(await pidsOf(desk)).toEqual(before)
+    expect(await pidsOf(fixture)).toEqual(before)
     await use(program(ILL_SERVER, '--stderr=I am another'))
-    await isUp(desk)
-    expect(await pidsOf(desk)).not.toEqual(before)
-    await expect.poll(async () => (await desk.run('logs', 'desk')).stdout).toContain('I am another')
+    await isUp(fixture)
+    expect(await pidsOf(fixture)).not.toEqual(before)
+    await expect.poll(async () => (await fixture.run('logs', 'desk')).stdout).toContain('I am another')
   })
 
   it('is a dependency that status and metrics tell of', async () => {
     const missing = { command: 'no-such-program' }
-    const desk = await openFixture({ mcpServers: { desk: program(ILL_SERVER), missing } })
-    await isUp(desk)
-    const metrics = async () => (await fetch(`${desk.up.url}/metrics`)).text()
+    const fixture = await openFixture({ mcpServers: { desk: program(ILL_SERVER), missing } })
+    await isUp(fixture)
+    const metrics = async () => (await fetch(`${fixture.up.url}/metrics`)).text()
     await expect.poll(metrics).toMatch(/dependency="upstream-desk"[^\n]*state="up"[^\n]* 1\n/)
     await expect.poll(metrics).toContain('dependency="upstream-missing"')
-    const { dependencies } = await desk.control<{ dependencies: { name: string; state: string }[] }>('status')
+    const { dependencies } = await fixture.control<{ dependencies: { name: string; state: string }[] }>('status')
     expect(dependencies).toContainEqual(expect.objectContaining({ name: 'upstream-desk', state: 'up' }))
   })
 })
@@ -324,8 +324,8 @@ describe('an upstream that lets in nobody but one agent', () => {
     const first = await openFixture({ mcpServers: { far }, agents: { ada: { capabilities }, bob: { capabilities } } })
     await expect.poll(async () => (await first.status('far'))?.tools.offered).toBeGreaterThan(0)
     await first.up.stop()
-    const desk = await onFixture(first.dir)
-    const bob = await desk.connect('auto', { agent: 'bob' })
+    const fixture = await onFixture(first.dir)
+    const bob = await fixture.connect('auto', { agent: 'bob' })
     expect(await textOf(bob, 'far_echo', { text: 'hi' })).toContain('DEPENDENCY_UNAVAILABLE')
   })
 })

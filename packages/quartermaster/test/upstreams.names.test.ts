@@ -1,17 +1,17 @@
 import { describe, expect, it } from 'vitest'
 import type { Problem, ResolutionEntry } from '../src/contracts/index.ts'
 import { definition, listing } from './support/listing-fixture.ts'
-import { openFixture, program, SDK_SERVER, textOf, type UpstreamDesk } from './support/upstream-fixture.ts'
+import { openFixture, program, SDK_SERVER, textOf, type UpstreamFixture } from './support/upstream-fixture.ts'
 
 /** What doctor says as errors, and what `status` knows as problems. */
-async function troubles(desk: UpstreamDesk) {
-  const [doctor, status] = await Promise.all([desk.run('doctor', '--json'), desk.run('status', '--json')])
+async function troubles(fixture: UpstreamFixture) {
+  const [doctor, status] = await Promise.all([fixture.run('doctor', '--json'), fixture.run('status', '--json')])
   const findings = doctor.json<{ level: string; what: string }[]>().filter(({ level }) => level === 'error')
   return { doctor: findings.map(({ what }) => what), problems: status.json<{ problems: Problem[] }>().problems }
 }
 
-async function isUp(desk: UpstreamDesk, name: string): Promise<void> {
-  await expect.poll(async () => (await desk.status(name))?.state).toBe('up')
+async function isUp(fixture: UpstreamFixture, name: string): Promise<void> {
+  await expect.poll(async () => (await fixture.status(name))?.state).toBe('up')
 }
 
 describe('names of upstreams and their tools that are taken', () => {
@@ -21,11 +21,11 @@ describe('names of upstreams and their tools that are taken', () => {
       listing([definition('note', { description: 'Of the first.' }), definition('first')]),
       listing([definition('note', { description: 'Of the second.' }), definition('second')]),
     ])
-    const desk = await openFixture({ mcpServers: { b: { ...one.entry, ...bare } } })
-    await isUp(desk, 'b')
-    await desk.control('addUpstream', { name: 'a', entry: { ...two.entry, ...bare } })
-    await isUp(desk, 'a')
-    const client = await desk.connect('auto', { listChanged: { tools: { onChanged() {} } } })
+    const fixture = await openFixture({ mcpServers: { b: { ...one.entry, ...bare } } })
+    await isUp(fixture, 'b')
+    await fixture.control('addUpstream', { name: 'a', entry: { ...two.entry, ...bare } })
+    await isUp(fixture, 'a')
+    const client = await fixture.connect('auto', { listChanged: { tools: { onChanged() {} } } })
     const described = async () => (await client.listTools()).tools.map(({ name, description }) => [name, description])
     await expect
       .poll(async () => (await described()).toSorted())
@@ -34,18 +34,18 @@ describe('names of upstreams and their tools that are taken', () => {
         ['note', 'Of the first.'],
         ['second', 'About second.'],
       ])
-    const counts = async () => Promise.all(['b', 'a'].map(async name => (await desk.status(name))?.tools.offered))
+    const counts = async () => Promise.all(['b', 'a'].map(async name => (await fixture.status(name))?.tools.offered))
     await expect.poll(counts).toEqual([2, 1])
-    expect((await desk.run('doctor')).stdout).toContain('Upstream "a" is up; it offers 1 tool.')
-    const { doctor, problems } = await troubles(desk)
+    expect((await fixture.run('doctor')).stdout).toContain('Upstream "a" is up; it offers 1 tool.')
+    const { doctor, problems } = await troubles(fixture)
     const taken =
       'The tool name "note" is taken by upstream:b (upstreams); it has the name now, and keeps it while it offers it.'
     expect(doctor).toEqual([taken])
     expect(problems).toContainEqual(
       expect.objectContaining({ where: 'upstream:a', subject: 'tool:note', message: taken }),
     )
-    expect((await desk.status('a'))?.clashes).toEqual([expect.stringContaining('"tools": { "note": { "name":')])
-    const { report } = (await desk.run('agents', 'check', 'default', '--json')).json<{ report: ResolutionEntry[] }>()
+    expect((await fixture.status('a'))?.clashes).toEqual([expect.stringContaining('"tools": { "note": { "name":')])
+    const { report } = (await fixture.run('agents', 'check', 'default', '--json')).json<{ report: ResolutionEntry[] }>()
     expect(report).toContainEqual({
       capability: 'a',
       tool: 'note',
@@ -66,7 +66,7 @@ export default defineCapability({ key: 'house', short: 'Of the house.', tools: [
       offer: ['echo', 'add'],
       tools: { echo: { name: 'read_file' } },
     }
-    const desk = await openFixture({
+    const fixture = await openFixture({
       mcpServers: {
         files: program(SDK_SERVER),
         house: program(SDK_SERVER),
@@ -76,18 +76,18 @@ export default defineCapability({ key: 'house', short: 'Of the house.', tools: [
       agents: { default: { capabilities: { files: { dirs: ['./notes'] }, house: {}, desk: {}, bare: {} } } },
       files: { 'capabilities/house.ts': own, 'notes/a.txt': 'from a file' },
     })
-    await Promise.all(['files', 'house', 'desk', 'bare'].map(name => isUp(desk, name)))
-    const client = await desk.connect()
+    await Promise.all(['files', 'house', 'desk', 'bare'].map(name => isUp(fixture, name)))
+    const client = await fixture.connect()
     await expect.poll(() => textOf(client, 'desk_add', { a: 1, b: 2 })).toBe('3')
     expect(await textOf(client, 'read_file', { path: 'a.txt' })).toContain('from a file')
     expect(await textOf(client, 'echo', { text: 'upstream' })).toContain('house')
-    expect(await desk.status('files')).toMatchObject({
+    expect(await fixture.status('files')).toMatchObject({
       tools: { offered: 0, held: 0 },
       prompts: 0,
       resources: 0,
       clashes: [expect.stringContaining('Give its entry in "mcpServers" another key than "files".')],
     })
-    const { doctor, problems } = await troubles(desk)
+    const { doctor, problems } = await troubles(fixture)
     expect(doctor.toSorted()).toEqual([
       expect.stringMatching(/^The capability name "files" is taken by .*\(builtin\)/),
       expect.stringMatching(/^The capability name "house" is taken by /),

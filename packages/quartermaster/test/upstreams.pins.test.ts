@@ -11,7 +11,7 @@ import {
   program,
   SDK_SERVER,
   textOf,
-  type UpstreamDesk,
+  type UpstreamFixture,
 } from './support/upstream-fixture.ts'
 
 interface Check {
@@ -20,8 +20,8 @@ interface Check {
   problems: { message: string }[]
 }
 
-const check = async (desk: UpstreamDesk, agent: string) =>
-  (await desk.run('agents', 'check', agent, '--json')).json<Check>()
+const check = async (fixture: UpstreamFixture, agent: string) =>
+  (await fixture.run('agents', 'check', agent, '--json')).json<Check>()
 
 describe('the tools of a server whose program is gone', () => {
   it('are known by what was seen last, listed as disabled with the reason, and lists of them are checked', async () => {
@@ -37,10 +37,10 @@ describe('the tools of a server whose program is gone', () => {
       join(first.dir, 'agents/prefixed.json'),
       '{ "capabilities": { "desk": { "tools": ["desk_note"] } } }',
     )
-    const desk = await onFixture(first.dir)
+    const fixture = await onFixture(first.dir)
 
     const tools = async () =>
-      (await desk.run('tools', '--json')).json<{ name: string; state: string; missing?: { reason: string }[] }[]>()
+      (await fixture.run('tools', '--json')).json<{ name: string; state: string; missing?: { reason: string }[] }[]>()
     const down = (name: string) => ({
       name,
       state: 'disabled',
@@ -49,18 +49,18 @@ describe('the tools of a server whose program is gone', () => {
     await expect
       .poll(async () => (await tools()).filter(({ name }) => name.startsWith('desk_')))
       .toMatchObject([down('desk_draft'), down('desk_note')])
-    expect((await desk.run('capabilities', 'desk', '--json')).json()).toMatchObject({
+    expect((await fixture.run('capabilities', 'desk', '--json')).json()).toMatchObject({
       tools: [
         { name: 'draft', calledAs: 'desk_draft' },
         { name: 'note', calledAs: 'desk_note' },
       ],
     })
-    expect(await check(desk, 'narrow')).toMatchObject({
+    expect(await check(fixture, 'narrow')).toMatchObject({
       ok: true,
       report: [{ tool: 'note', state: 'unavailable', reason: expect.stringContaining('no-such-program-here') }],
     })
-    expect((await check(desk, 'wrong')).problems[0]?.message).toContain('Did you mean "note"?')
-    expect((await check(desk, 'prefixed')).problems[0]?.message).toContain('as its server calls it: "note"')
+    expect((await check(fixture, 'wrong')).problems[0]?.message).toContain('Did you mean "note"?')
+    expect((await check(fixture, 'prefixed')).problems[0]?.message).toContain('as its server calls it: "note"')
   })
 })
 
@@ -78,10 +78,10 @@ async function openWithout(recoveringSeconds: number) {
 
 describe('what a server had whose program is gone', () => {
   it('is listed from what was seen last while it may come back: tools, prompts, resources and templates', async () => {
-    const desk = await openWithout(600)
-    await expect.poll(async () => (await desk.status('desk'))?.state).toBe('recovering')
+    const fixture = await openWithout(600)
+    await expect.poll(async () => (await fixture.status('desk'))?.state).toBe('recovering')
     for (const era of ['auto', 'legacy'] as const) {
-      const client = await desk.connect(era, { agent: 'ada' })
+      const client = await fixture.connect(era, { agent: 'ada' })
       const [{ tools }, { prompts }, { resources }, { resourceTemplates }] = await Promise.all([
         client.listTools(),
         client.listPrompts(),
@@ -96,9 +96,9 @@ describe('what a server had whose program is gone', () => {
   })
 
   it('is found and described when it is down, and whoever wants to use it is told why it cannot be', async () => {
-    const desk = await openWithout(0)
-    await expect.poll(async () => (await desk.status('desk'))?.state).toBe('down')
-    const finder = await desk.connect('auto', { agent: 'finder' })
+    const fixture = await openWithout(0)
+    await expect.poll(async () => (await fixture.status('desk'))?.state).toBe('down')
+    const finder = await fixture.connect('auto', { agent: 'finder' })
     const reason = expect.stringContaining('no-such-program-here')
     const ask = async (name: string, args: Record<string, unknown>) =>
       (await finder.callTool({ name, arguments: args })).structuredContent
@@ -107,7 +107,7 @@ describe('what a server had whose program is gone', () => {
     const inputSchema = { type: 'object', properties: { text: { type: 'string' } }, required: ['text'] }
     expect(await ask('describe_tool', { names: ['desk_echo'] })).toMatchObject({ tools: [{ ...found, inputSchema }] })
 
-    const ada = await desk.connect('auto', { agent: 'ada' })
+    const ada = await fixture.connect('auto', { agent: 'ada' })
     await expect(ada.getPrompt({ name: 'desk_greet', arguments: { who: 'Ada' } })).rejects.toThrow(
       'no-such-program-here',
     )
@@ -119,12 +119,12 @@ describe('what a server had whose program is gone', () => {
 describe('a list of tools of a server that nobody has seen yet', () => {
   it('is unverified, not wrong, and counts as soon as the server is seen', async () => {
     const file = join(await freshFolder(), 'repaired')
-    const desk = await openFixture({
+    const fixture = await openFixture({
       mcpServers: { late: program(ILL_SERVER, `--needs=${file}`) },
       agents: { default: { capabilities: { late: { tools: ['echo', 'ecko'] } } } },
     })
-    const { client, seen } = await watchingClient(desk)
-    expect(await check(desk, 'default')).toMatchObject({
+    const { client, seen } = await watchingClient(fixture)
+    expect(await check(fixture, 'default')).toMatchObject({
       ok: true,
       problems: [],
       report: ['echo', 'ecko'].map(tool => ({
@@ -133,30 +133,30 @@ describe('a list of tools of a server that nobody has seen yet', () => {
         reason: expect.stringContaining('not been reached'),
       })),
     })
-    await writeFile(join(desk.dir, 'agents/default.json'), '{ "capabilities": { "late": { "tools": ["echo"] } } }')
-    await desk.run('reload')
+    await writeFile(join(fixture.dir, 'agents/default.json'), '{ "capabilities": { "late": { "tools": ["echo"] } } }')
+    await fixture.run('reload')
     await writeFile(file, '')
     await expect.poll(() => seen.changes).toBeGreaterThan(0)
     await expect.poll(async () => (await client.listTools()).tools.map(({ name }) => name)).toEqual(['late_echo'])
     expect(await textOf(client, 'late_echo', { text: 'hi' })).toBe('hi')
-    expect(await check(desk, 'default')).toMatchObject({ ok: true, report: [{ tool: 'echo', state: 'granted' }] })
+    expect(await check(fixture, 'default')).toMatchObject({ ok: true, report: [{ tool: 'echo', state: 'granted' }] })
   })
 })
 
 describe('an upstream that was removed', () => {
   it('is forgotten: added again, it is met for the first time', async () => {
-    const desk = await openListingFixture([definition('note')])
-    await desk.say(definition('note', { description: 'Another.' }), definition('late'))
-    await expect.poll(desk.review).toHaveLength(2)
-    expect((await desk.run('remove', 'desk')).code).toBe(0)
-    expect(await desk.review()).toEqual([])
+    const fixture = await openListingFixture([definition('note')])
+    await fixture.say(definition('note', { description: 'Another.' }), definition('late'))
+    await expect.poll(fixture.review).toHaveLength(2)
+    expect((await fixture.run('remove', 'desk')).code).toBe(0)
+    expect(await fixture.review()).toEqual([])
     const { command, args } = (await listing([definition('note', { description: 'Another.' }), definition('late')]))
       .entry
-    expect((await desk.run('add', 'desk', '--json', '--', command, ...args)).json()).toMatchObject({
+    expect((await fixture.run('add', 'desk', '--json', '--', command, ...args)).json()).toMatchObject({
       status: { state: 'up', tools: { offered: 2, held: 0 } },
     })
-    const { names } = await watchingClient(desk)
+    const { names } = await watchingClient(fixture)
     await expect.poll(names).toEqual(['desk_late', 'desk_note'])
-    expect(await desk.review()).toEqual([])
+    expect(await fixture.review()).toEqual([])
   })
 })

@@ -6,7 +6,7 @@ import { httpEndpoint } from '../src/adapters/mcp-upstream/testing/http-endpoint
 import { answerLegacy } from '../src/adapters/mcp-upstream/testing/legacy-answers.ts'
 import { deferred } from '../src/testing/deferred.ts'
 import { rawCall, tampered } from './support/raw-call.ts'
-import { type ClientEra, openFixture, textOf, type UpstreamDesk } from './support/upstream-fixture.ts'
+import { type ClientEra, openFixture, textOf, type UpstreamFixture } from './support/upstream-fixture.ts'
 
 /**
  * Asks with "asks", cancels that question with "never_mind", and ends the first call with "finish". "fires" asks and waits
@@ -77,18 +77,18 @@ createInterface(process.stdin).on('line', line => {
 `
 
 async function openFickle() {
-  const desk = await openFixture({
+  const fixture = await openFixture({
     mcpServers: { fickle: { command: process.execPath, args: ['fickle.mjs'], era: 'legacy' } },
     agents: { default: { capabilities: { fickle: {} } }, stranger: { capabilities: { fickle: {} } } },
     files: { 'fickle.mjs': FICKLE },
   })
-  await expect.poll(async () => (await desk.status('fickle'))?.state).toBe('up')
-  return desk
+  await expect.poll(async () => (await fixture.status('fickle'))?.state).toBe('up')
+  return fixture
 }
 
 it('closes a question in front when the server cancels it, and the call goes on', async () => {
-  const desk = await openFickle()
-  const client = await desk.connect('legacy', { capabilities: { elicitation: { form: {} } } })
+  const fixture = await openFickle()
+  const client = await fixture.connect('legacy', { capabilities: { elicitation: { form: {} } } })
   const thinking = deferred<AbortSignal>()
   client.setRequestHandler('elicitation/create', (_request, { mcpReq: { signal } }) => {
     thinking.resolve(signal)
@@ -103,9 +103,9 @@ it('closes a question in front when the server cancels it, and the call goes on'
 })
 
 it('passes questions on after many for which their server did not wait', async () => {
-  const desk = await openFickle()
+  const fixture = await openFickle()
   for (const era of ['auto', 'legacy'] as const) {
-    const client = await desk.connect(era, { capabilities: { elicitation: { form: {} } } })
+    const client = await fixture.connect(era, { capabilities: { elicitation: { form: {} } } })
     client.setRequestHandler('elicitation/create', async () => ({ action: 'accept', content: {} }))
     for (let round = 0; round < 20; round++) expect(await textOf(client, 'fickle_fires')).toBe('fired')
     expect(await textOf(client, 'fickle_honest')).toBe('accept')
@@ -113,8 +113,8 @@ it('passes questions on after many for which their server did not wait', async (
 })
 
 it('passes on the question for one agent while another is where the server sent it', async () => {
-  const desk = await openFickle()
-  const away = await desk.connect('auto', { capabilities: { elicitation: { url: {} } } })
+  const fixture = await openFickle()
+  const away = await fixture.connect('auto', { capabilities: { elicitation: { url: {} } } })
   const sent = deferred<void>()
   const back = deferred<void>()
   away.setRequestHandler('elicitation/create', async () => {
@@ -122,7 +122,7 @@ it('passes on the question for one agent while another is where the server sent 
     await back.promise
     return { action: 'accept' }
   })
-  const stranger = await desk.connect('auto', { agent: 'stranger', capabilities: { elicitation: { form: {} } } })
+  const stranger = await fixture.connect('auto', { agent: 'stranger', capabilities: { elicitation: { form: {} } } })
   stranger.setRequestHandler('elicitation/create', async () => ({ action: 'accept', content: {} }))
   const call = textOf(away, 'fickle_sends_away')
   await sent.promise
@@ -130,13 +130,13 @@ it('passes on the question for one agent while another is where the server sent 
   back.resolve()
   expect(await call).toBe('came back')
   // On one connection: nobody had to be given one of their own.
-  expect(await desk.status('fickle')).toMatchObject({ connections: 1 })
+  expect(await fixture.status('fickle')).toMatchObject({ connections: 1 })
 })
 
 it('passes on a failure as it is of a tool that asked for folders in passing', async () => {
-  const desk = await openFickle()
+  const fixture = await openFickle()
   for (const era of ['auto', 'legacy'] as const) {
-    const client = await desk.connect(era)
+    const client = await fixture.connect(era)
     expect(await client.callTool({ name: 'fickle_roots', arguments: {} })).toMatchObject({
       content: [{ type: 'text', text: 'There is no issue 17.' }],
       isError: true,
@@ -169,9 +169,9 @@ interface InVain {
 }
 
 /** Calls a tool that asks, and lets the time for an answer pass. */
-async function callInVain(desk: UpstreamDesk, { tool, era, before }: InVain): Promise<Client> {
+async function callInVain(fixture: UpstreamFixture, { tool, era, before }: InVain): Promise<Client> {
   const time = timeForAnswers()
-  const client = await desk.connect(era, { capabilities: { elicitation: { form: {} } } })
+  const client = await fixture.connect(era, { capabilities: { elicitation: { form: {} } } })
   const thinking = deferred<void>()
   client.setRequestHandler('elicitation/create', () => {
     thinking.resolve()
@@ -190,10 +190,10 @@ describe.each(['auto', 'legacy'] as const)(
   'takes back a call when nobody has answered its question in time (%s)',
   era => {
     it('at a program', async () => {
-      const desk = await openFickle()
-      const other = await desk.connect()
+      const fixture = await openFickle()
+      const other = await fixture.connect()
       const before = async () => expect(await textOf(other, 'fickle_given_up')).toBe('waited for')
-      const client = await callInVain(desk, { tool: 'fickle_asks', era, before })
+      const client = await callInVain(fixture, { tool: 'fickle_asks', era, before })
       await expect.poll(() => textOf(client, 'fickle_given_up')).toBe('given up')
     })
 
@@ -204,11 +204,11 @@ describe.each(['auto', 'legacy'] as const)(
         if (visit.body.method !== 'tools/call') return answerLegacy(visit)
         visit.events()(`data: ${JSON.stringify(question)}\n\n`)
       })
-      const desk = await openFixture({ mcpServers: { post: { url: server.url, era: 'legacy' } } })
-      await expect.poll(async () => (await desk.status('post'))?.state).toBe('up')
+      const fixture = await openFixture({ mcpServers: { post: { url: server.url, era: 'legacy' } } })
+      await expect.poll(async () => (await fixture.status('post'))?.state).toBe('up')
       const told = (method: string) => server.visits.map(({ body }) => body).filter(body => body.method === method)
       const before = async () => expect(told('notifications/cancelled')).toEqual([])
-      await callInVain(desk, { tool: 'post_count', era, before })
+      await callInVain(fixture, { tool: 'post_count', era, before })
       const [call] = told('tools/call')
       await expect.poll(() => told('notifications/cancelled')).toMatchObject([{ params: { requestId: call?.id } }])
     })
@@ -216,8 +216,8 @@ describe.each(['auto', 'legacy'] as const)(
 )
 
 it('takes an answer to the question of a server with the state it was asked with, unchanged', async () => {
-  const desk = await openFickle()
-  const call = await rawCall(desk)
+  const fixture = await openFickle()
+  const call = await rawCall(fixture)
   const first = await call('fickle_honest', {})
   expect(first).toMatchObject({ resultType: 'input_required', requestState: expect.any(String) })
   const [key = ''] = Object.keys(first['inputRequests'] as object)
@@ -229,7 +229,7 @@ it('takes an answer to the question of a server with the state it was asked with
   const forged = await call('fickle_honest', {}, answer('accept', tampered(requestState)))
   expect(forged).toMatchObject({ code: -32_602, data: { reason: 'invalid_request_state' } })
   const gone = { isError: true, structuredContent: { error: { code: 'CURSOR_GONE' } } }
-  const stranger = await rawCall(desk, { agent: 'stranger' })
+  const stranger = await rawCall(fixture, { agent: 'stranger' })
   expect(await stranger('fickle_honest', {}, answer('accept', requestState))).toMatchObject(gone)
   expect(await call('fickle_roots', {}, answer('accept', requestState))).toMatchObject(gone)
   expect(await call('fickle_honest', { other: 1 }, answer('accept', requestState))).toMatchObject(gone)
@@ -256,9 +256,9 @@ it('calls again in the same session when a person has been where the server sent
     visit.json(200, { jsonrpc: '2.0', id: body.id, error: { code: -32_042, message: 'Sign in first.', data } })
   })
   const entry = { url: server.url, era: 'legacy' }
-  const desk = await openFixture({ mcpServers: { post: entry } })
-  await expect.poll(async () => (await desk.status('post'))?.tools.offered).toBe(1)
-  const client = await desk.connect('auto', { capabilities: { elicitation: { url: {} } } })
+  const fixture = await openFixture({ mcpServers: { post: entry } })
+  await expect.poll(async () => (await fixture.status('post'))?.tools.offered).toBe(1)
+  const client = await fixture.connect('auto', { capabilities: { elicitation: { url: {} } } })
   const asked = deferred<void>()
   const visited = deferred<void>()
   client.setRequestHandler('elicitation/create', async () => {
@@ -270,8 +270,8 @@ it('calls again in the same session when a person has been where the server sent
   await asked.promise
   // With another entry there is another connection, and one that has nothing to do is ended.
   const changed = { mcpServers: { post: { ...entry, startSeconds: 50 } } }
-  await writeFile(join(desk.dir, 'quartermaster.config.json'), JSON.stringify(changed))
-  expect(await desk.run('reload')).toMatchObject({ code: 0 })
+  await writeFile(join(fixture.dir, 'quartermaster.config.json'), JSON.stringify(changed))
+  expect(await fixture.run('reload')).toMatchObject({ code: 0 })
   await expect.poll(() => sessions).toBe(2)
   visited.resolve()
   expect(await answer).toBe('3 issues')
@@ -281,14 +281,14 @@ it('calls again in the same session when a person has been where the server sent
 it.each(['auto', 'legacy'] as const)(
   'asks nobody a second time when the server ends meanwhile, also to read (%s)',
   async era => {
-    const desk = await openFickle()
-    const client = await desk.connect(era, { capabilities: { elicitation: { form: {} } } })
+    const fixture = await openFickle()
+    const client = await fixture.connect(era, { capabilities: { elicitation: { form: {} } } })
     let asked = 0
     client.setRequestHandler('elicitation/create', async () => {
       asked++
-      const [pid = 0] = (await desk.status('fickle'))?.pids ?? []
+      const [pid = 0] = (await fixture.status('fickle'))?.pids ?? []
       process.kill(pid, 'SIGKILL')
-      await expect.poll(async () => (await desk.status('fickle'))?.restarts).toBe(1)
+      await expect.poll(async () => (await fixture.status('fickle'))?.restarts).toBe(1)
       return { action: 'accept', content: {} }
     })
     const answer = await client.callTool({ name: 'fickle_honest', arguments: {} })

@@ -44,9 +44,9 @@ async function brokenServers() {
 
 it('has a server that was fixed appear in live sessions however long it would be left alone', async () => {
   const { mcpServers, fix } = await brokenServers()
-  const desk = await openFixture({ mcpServers })
-  const { seen, names } = await watchingClient(desk)
-  const all = () => desk.control<UpstreamStatus[]>('upstreams')
+  const fixture = await openFixture({ mcpServers })
+  const { seen, names } = await watchingClient(fixture)
+  const all = () => fixture.control<UpstreamStatus[]>('upstreams')
   const waiting = async () => (await all()).filter(({ nextStartAt }) => nextStartAt !== undefined).length
   await expect.poll(waiting).toBe(4)
   expect(await names()).toEqual([])

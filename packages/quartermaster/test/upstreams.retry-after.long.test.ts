@@ -24,13 +24,13 @@ async function busyOffice(tool: object = {}) {
     answerLegacy(visit, { 'tools/list': () => ({ tools: [POST] }) })
   })
   const tools = { post: { consent: [], idempotent: true, ...tool } }
-  const desk = await openFixture({ mcpServers: { office: { url: server.url, tools } }, settings: SETTINGS })
-  await expect.poll(async () => (await desk.status('office'))?.tools.offered).toBe(1)
+  const fixture = await openFixture({ mcpServers: { office: { url: server.url, tools } }, settings: SETTINGS })
+  await expect.poll(async () => (await fixture.status('office'))?.tools.offered).toBe(1)
   const refuse = (status: number, header: string) => {
     refusal = { status, header }
   }
   return {
-    desk,
+    desk: fixture,
     refuse,
     /** How long after its answer the call is tried again: between what this is by the clock after the call and before it. */
     async pauseAfter(status: number, header: string): Promise<Pause> {
@@ -38,7 +38,7 @@ async function busyOffice(tool: object = {}) {
       const before = Date.now()
       // The refusal before has the server looked at anew, which is not what this is about.
       const call = { agent: 'default', tool: 'office_post', evenIfDisabled: true, waits: true }
-      const { waiting } = await desk.control<CallAnswer>('call', call)
+      const { waiting } = await fixture.control<CallAnswer>('call', call)
       expect(waiting).toMatchObject({ status: 'waiting', for: 'retry' })
       const dueAt = waiting?.nextAttemptAt ?? Number.NaN
       return { least: dueAt - Date.now(), most: dueAt - before }
@@ -74,24 +74,24 @@ describe('a call of a server that is busy', () => {
   })
 
   it('says in its text when to try again', async () => {
-    const { desk, refuse } = await busyOffice()
+    const { desk: fixture, refuse } = await busyOffice()
     refuse(429, '300')
-    const answer = await (await desk.connect()).callTool({ name: 'office_post', arguments: {} })
+    const answer = await (await fixture.connect()).callTool({ name: 'office_post', arguments: {} })
     const said = 'The tool "post" of "office" cannot be reached: The server is busy (HTTP 429). Try again in 300 s.'
     expect(answer).toMatchObject({ isError: true, content: [{ text: expect.stringContaining(said) }] })
   })
 
   it.each([429, 503])('is answered by that same call when the server has time soon (HTTP %i)', async status => {
     const offices = { older: await closedOffice(status, 'legacy'), newer: await closedOffice(status, 'modern') }
-    const desk = await openFixture({ mcpServers: { older: offices.older.entry, newer: offices.newer.entry } })
+    const fixture = await openFixture({ mcpServers: { older: offices.older.entry, newer: offices.newer.entry } })
     for (const name of ['older', 'newer'])
-      await expect.poll(async () => (await desk.status(name))?.tools.offered).toBe(1)
-    const client = await desk.connect()
+      await expect.poll(async () => (await fixture.status(name))?.tools.offered).toBe(1)
+    const client = await fixture.connect()
     const posted = await Promise.all([textOf(client, 'older_post'), textOf(client, 'newer_post')])
     expect(posted).toEqual(['posted', 'posted'])
     // Whoever does not wait is turned away again.
     expect([offices.older.calls(), offices.newer.calls()]).toEqual([2, 2])
-    expect(await desk.status('older')).toMatchObject({ state: 'up', restarts: 0 })
+    expect(await fixture.status('older')).toMatchObject({ state: 'up', restarts: 0 })
   })
 })
 

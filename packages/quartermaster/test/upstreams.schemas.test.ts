@@ -46,8 +46,8 @@ async function openOdd() {
 
 describe('a server whose schemas are of another draft, or wrong in parts', () => {
   it.each(ERAS)('has every tool that its clients can call there, for a client of era %s', async era => {
-    const desk = await openOdd()
-    const client = await desk.connect(era)
+    const fixture = await openOdd()
+    const client = await fixture.connect(era)
     const { tools } = await client.listTools()
     const callable = TOOLS.map(({ name }) => `odd_${name}`).filter(name => name !== 'odd_strange')
     expect(tools.map(({ name }) => name).toSorted()).toEqual(callable.toSorted())
@@ -83,17 +83,17 @@ describe('a server whose schemas are of another draft, or wrong in parts', () =>
   })
 
   it('is shown with what was left out of it, and what is not checked', async () => {
-    const desk = await openOdd()
-    const client = await desk.connect()
+    const fixture = await openOdd()
+    const client = await fixture.connect()
     await client.listTools()
     const reason = expect.stringContaining('must be "object"')
-    expect((await desk.status('odd'))?.leftOut).toEqual({
+    expect((await fixture.status('odd'))?.leftOut).toEqual({
       count: 1,
       first: [{ definition: 'tool "odd_strange"', reason }],
     })
-    expect((await desk.run('upstreams')).stdout).toContain('1 definition of it is left out')
-    expect((await desk.run('upstreams', 'show', 'odd')).stdout).toMatch(/Left out +.*odd_strange/)
-    const doctor = (await desk.run('doctor')).stdout.replace(/\s+/g, ' ')
+    expect((await fixture.run('upstreams')).stdout).toContain('1 definition of it is left out')
+    expect((await fixture.run('upstreams', 'show', 'odd')).stdout).toMatch(/Left out +.*odd_strange/)
+    const doctor = (await fixture.run('doctor')).stdout.replace(/\s+/g, ' ')
     expect(doctor).toContain('input.properties.item.$ref is left to the server to check')
   })
 })

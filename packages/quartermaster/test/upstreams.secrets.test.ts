@@ -19,8 +19,8 @@ async function openWith(secrets: Record<string, string>, mcpServers: Record<stri
   })
   await mkdir(project.path('.quartermaster'), { mode: 0o700 })
   await project.write('.quartermaster/secrets.json', JSON.stringify(secrets), 0o600)
-  const desk = await onFixture(project.dir)
-  return { ...desk, project, client: await desk.connect() }
+  const fixture = await onFixture(project.dir)
+  return { ...fixture, project, client: await fixture.connect() }
 }
 
 describe('a secret that the entry of a server names', () => {

@@ -4,44 +4,44 @@ import { httpEndpoint, type Visit } from '../src/adapters/mcp-upstream/testing/h
 import { answerLegacy } from '../src/adapters/mcp-upstream/testing/legacy-answers.ts'
 import type { UpstreamLogLine } from '../src/contracts/index.ts'
 import { definition } from './support/listing-fixture.ts'
-import { ILL_SERVER, openFixture, program, textOf, type UpstreamDesk } from './support/upstream-fixture.ts'
+import { ILL_SERVER, openFixture, program, textOf, type UpstreamFixture } from './support/upstream-fixture.ts'
 
 const AT_ONCE = 20
 
 /** Three times as many calls as the server waits for, each with a text of its own. */
-async function expectOwnAnswers(desk: UpstreamDesk, client: Client): Promise<void> {
+async function expectOwnAnswers(fixture: UpstreamFixture, client: Client): Promise<void> {
   for (const round of [1, 2, 3]) {
     const texts = Array.from({ length: AT_ONCE }, (_, index) => `${round}.${index}`)
     expect(await Promise.all(texts.map(text => textOf(client, 'desk_echo', { text })))).toEqual(texts)
   }
-  expect(await desk.status('desk')).toMatchObject({ state: 'up', restarts: 0 })
+  expect(await fixture.status('desk')).toMatchObject({ state: 'up', restarts: 0 })
 }
 
 describe('answers that are late, double or to nothing', () => {
   it('go nowhere: every call of a program has its own answer', async () => {
-    const desk = await openFixture({
+    const fixture = await openFixture({
       mcpServers: { desk: { ...program(ILL_SERVER, `--gather=${AT_ONCE}`), era: 'legacy' } },
     })
-    await expect.poll(async () => (await desk.status('desk'))?.state).toBe('up')
-    const client = await desk.connect()
+    await expect.poll(async () => (await fixture.status('desk'))?.state).toBe('up')
+    const client = await fixture.connect()
     const controller = new AbortController()
     const late = client.callTool({ name: 'desk_echo', arguments: { text: 'late' } }, { signal: controller.signal })
     const said = async () => {
-      const lines = await desk.control<UpstreamLogLine[]>('upstreamLogs', { name: 'desk' })
+      const lines = await fixture.control<UpstreamLogLine[]>('upstreamLogs', { name: 'desk' })
       return lines.map(line => line.text)
     }
     await expect.poll(said).toContain('gathered 1')
     controller.abort()
     await expect(late).rejects.toThrow()
     await expect.poll(said).toContain('cancelled')
-    await expectOwnAnswers(desk, client)
+    await expectOwnAnswers(fixture, client)
   })
 
   it('go nowhere: every call by HTTP has its own answer', async () => {
     const server = await httpEndpoint(gathering())
-    const desk = await openFixture({ mcpServers: { desk: { url: server.url, era: 'legacy' } } })
-    await expect.poll(async () => (await desk.status('desk'))?.state).toBe('up')
-    await expectOwnAnswers(desk, await desk.connect())
+    const fixture = await openFixture({ mcpServers: { desk: { url: server.url, era: 'legacy' } } })
+    await expect.poll(async () => (await fixture.status('desk'))?.state).toBe('up')
+    await expectOwnAnswers(fixture, await fixture.connect())
   })
 })
 

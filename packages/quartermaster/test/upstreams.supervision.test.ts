@@ -31,24 +31,24 @@ describe('upstreams that are broken from the start', () => {
       babbles: program(ILL_SERVER, '--garbage'),
       far: { url: 'http://127.0.0.1:9/mcp' },
     }
-    const desk = await openFixture({ mcpServers: { ...broken, desk: program(SDK_SERVER) } })
-    const client = await desk.connect()
+    const fixture = await openFixture({ mcpServers: { ...broken, desk: program(SDK_SERVER) } })
+    const client = await fixture.connect()
     await expect.poll(() => textOf(client, 'desk_echo', { text: 'hi' })).toBe('hi')
-    const reasonOf = async (name: string) => (await desk.status(name))?.lastError?.message
+    const reasonOf = async (name: string) => (await fixture.status(name))?.lastError?.message
     await expect.poll(() => reasonOf('missing')).toContain('no-such-program')
     await expect.poll(() => reasonOf('exits')).toContain('the disk is missing')
     await expect.poll(() => reasonOf('babbles')).toContain('It writes lines that are no messages: garbage')
     await expect.poll(() => reasonOf('far')).toBe('127.0.0.1:9 cannot be reached: nothing listens there.')
-    expect((await desk.status('hangs'))?.state).toBe('starting')
-    expect((await fetch(`${desk.up.url}/ready`)).status).toBe(200)
+    expect((await fixture.status('hangs'))?.state).toBe('starting')
+    expect((await fetch(`${fixture.up.url}/ready`)).status).toBe(200)
   })
 
   it('appear in live sessions by themselves when they are repaired', async () => {
     const file = join(await freshFolder(), 'repaired')
-    const desk = await openFixture({ mcpServers: { late: program(ILL_SERVER, `--needs=${file}`) } })
+    const fixture = await openFixture({ mcpServers: { late: program(ILL_SERVER, `--needs=${file}`) } })
     let changes = 0
-    const client = await desk.connect('auto', { listChanged: { tools: { onChanged: () => void changes++ } } })
-    const reason = async () => (await desk.status('late'))?.lastError?.message
+    const client = await fixture.connect('auto', { listChanged: { tools: { onChanged: () => void changes++ } } })
+    const reason = async () => (await fixture.status('late'))?.lastError?.message
     await expect.poll(reason).toBe(`It ended with exit code 1: Error: ${file} is missing`)
     expect((await client.listTools()).tools).toEqual([])
     await writeFile(file, '')
@@ -128,9 +128,9 @@ describe('a call at work when its upstream dies', () => {
 
 describe('an upstream that dies', () => {
   it('while a person is asked takes its question along: the call ends without an answer to it', async () => {
-    const desk = await openFixture({ mcpServers: { ill: { ...program(ILL_SERVER), era: 'legacy' } } })
-    await expect.poll(async () => (await desk.status('ill'))?.state).toBe('up')
-    const client = await desk.connect('legacy', { capabilities: { elicitation: { form: {} } } })
+    const fixture = await openFixture({ mcpServers: { ill: { ...program(ILL_SERVER), era: 'legacy' } } })
+    await expect.poll(async () => (await fixture.status('ill'))?.state).toBe('up')
+    const client = await fixture.connect('legacy', { capabilities: { elicitation: { form: {} } } })
     const thinking = deferred<AbortSignal>()
     client.setRequestHandler('elicitation/create', (_request, { mcpReq: { signal } }) => {
       thinking.resolve(signal)
@@ -138,22 +138,22 @@ describe('an upstream that dies', () => {
     })
     const call = textOf(client, 'ill_ask', { message: 'Sure?' })
     const signal = await thinking.promise
-    const [pid = 0] = (await desk.status('ill'))?.pids ?? []
+    const [pid = 0] = (await fixture.status('ill'))?.pids ?? []
     process.kill(pid, 'SIGKILL')
     expect(await call).toContain('OUTCOME_UNKNOWN')
     await expect.poll(() => signal.aborted).toBe(true)
   })
 
   it('again and again is left alone for ever longer, listed no more, and leaves others in peace', async () => {
-    const desk = await openFixture({
+    const fixture = await openFixture({
       mcpServers: { loops: { ...program(ILL_SERVER, '--exit-after=3'), era: 'legacy' }, desk: program(SDK_SERVER) },
       settings: { recoveringSeconds: 1 },
     })
-    const client = await desk.connect()
-    await expect.poll(async () => (await desk.status('loops'))?.state).toBe('down')
+    const client = await fixture.connect()
+    await expect.poll(async () => (await fixture.status('loops'))?.state).toBe('down')
     // By its log, so that it is the same on a slow machine. A fifth may be taken off by chance, and a little by the clock.
     const areLongEnough = async () => {
-      const lines = await desk.control<UpstreamLogLine[]>('upstreamLogs', { name: 'loops', limit: 100 })
+      const lines = await fixture.control<UpstreamLogLine[]>('upstreamLogs', { name: 'loops', limit: 100 })
       const timesOf = (what: string) => lines.filter(({ text }) => text.startsWith(what)).map(({ at }) => at)
       const [ends, [, ...starts]] = [timesOf('It ended'), timesOf('It was started')]
       return [0, 100, 500, 1_000].map((ms, index) => Number(starts[index]) - Number(ends[index]) >= 0.75 * ms)
@@ -166,14 +166,14 @@ describe('an upstream that dies', () => {
     const file = join(await freshFolder(), 'licence')
     await writeFile(file, '')
     const server = { ...program(ILL_SERVER, `--needs=${file}`), era: 'legacy' }
-    const desk = await openFixture({ mcpServers: { desk: server }, settings: { recoveringSeconds: 4 } })
-    const client = await desk.connect()
+    const fixture = await openFixture({ mcpServers: { desk: server }, settings: { recoveringSeconds: 4 } })
+    const client = await fixture.connect()
     const isListed = async () =>
       (await client.listTools(undefined, { cacheMode: 'refresh' })).tools.some(tool => tool.name === 'desk_echo')
-    const state = async () => (await desk.status('desk'))?.state
+    const state = async () => (await fixture.status('desk'))?.state
     await expect.poll(isListed).toBe(true)
     await rm(file)
-    const [pid = 0] = (await desk.status('desk'))?.pids ?? []
+    const [pid = 0] = (await fixture.status('desk'))?.pids ?? []
     process.kill(pid, 'SIGKILL')
 
     // What was listed while it was recovering before and after that.
@@ -186,7 +186,7 @@ describe('an upstream that dies', () => {
     await expect.poll(look).toBe('down')
     expect([...new Set(meanwhile)]).toEqual([true])
     const reason = `It ended with exit code 1: Error: ${file} is missing`
-    expect(await desk.status('desk')).toMatchObject({ state: 'down', reason, lastError: { message: reason } })
+    expect(await fixture.status('desk')).toMatchObject({ state: 'down', reason, lastError: { message: reason } })
     await expect.poll(isListed).toBe(false)
 
     await writeFile(file, '')
@@ -200,10 +200,10 @@ describe('an upstream that dies', () => {
     await writeFile(file, '')
     const entry = { ...program(ILL_SERVER, `--needs=${file}`, '--exit-on=tools/call'), era: 'legacy' }
     const settings = { restartWaitSeconds: 1, recoveringSeconds: 60 }
-    const desk = await openFixture({ mcpServers: { desk: { ...entry, timeoutMs: 10_000 } }, settings })
-    await expect.poll(async () => (await desk.status('desk'))?.tools.offered).toBe(12)
+    const fixture = await openFixture({ mcpServers: { desk: { ...entry, timeoutMs: 10_000 } }, settings })
+    await expect.poll(async () => (await fixture.status('desk'))?.tools.offered).toBe(12)
     await rm(file)
-    const client = await desk.connect()
+    const client = await fixture.connect()
     const echo = () => textOf(client, 'desk_echo', { text: 'hi' })
     expect(await echo()).toMatch(/^DEPENDENCY_UNAVAILABLE: .* cannot be reached: It ended with exit code 1/)
     expect(await echo()).toMatch(/^TOOL_DISABLED: .* which is recovering/)
@@ -212,8 +212,8 @@ describe('an upstream that dies', () => {
   it('over HTTP is reached again when it is back at its address, and when it has forgotten us', async () => {
     const first = await startHttpServer()
     const { port } = new URL(first.url)
-    const desk = await openFixture({ mcpServers: { far: { url: first.url, era: 'legacy' } } })
-    const client = await desk.connect()
+    const fixture = await openFixture({ mcpServers: { far: { url: first.url, era: 'legacy' } } })
+    const client = await fixture.connect()
     await expect.poll(() => textOf(client, 'far_echo', { text: 'hi' })).toBe('hi')
     await fetch(new URL('/forget', first.url))
     expect(await textOf(client, 'far_echo', { text: 'known again' })).toBe('known again')
@@ -226,7 +226,7 @@ describe('an upstream that dies', () => {
 
 describe('an upstream that hangs', () => {
   it('is started again when a call ran out of its time, long before, or at rest, and not when it is long at work or given time', async () => {
-    const desk = await openFixture({
+    const fixture = await openFixture({
       mcpServers: {
         hangs: { ...program(ILL_SERVER, '--hang-after=7'), timeoutMs: 1_000 },
         stops: program(ILL_SERVER),
@@ -234,13 +234,13 @@ describe('an upstream that hangs', () => {
         blocks: { ...program(ILL_SERVER, '--blocks-from=5000'), timeoutMs: 60_000 },
       },
     })
-    const client = await desk.connect()
+    const client = await fixture.connect()
     const echo = (name: string, text: string) => textOf(client, `${name}_echo`, { text })
 
     async function isMissedByItsCall(): Promise<void> {
       await expect.poll(() => echo('hangs', 'hi')).toBe('hi')
       await expect.poll(() => echo('hangs', 'hi')).toMatch(/DEADLINE_EXCEEDED|OUTCOME_UNKNOWN/)
-      await expect.poll(async () => (await desk.status('hangs'))?.restarts).toBe(1)
+      await expect.poll(async () => (await fixture.status('hangs'))?.restarts).toBe(1)
       await expect.poll(() => echo('hangs', 'back')).toBe('back')
     }
 
@@ -248,7 +248,7 @@ describe('an upstream that hangs', () => {
       await expect.poll(() => echo('stops', 'hi')).toBe('hi')
       // It is asked meanwhile whether it is there, and from here on known to listen while it works.
       expect(await textOf(client, 'stops_slow', { ms: 5_000 })).toBe('at last')
-      const [pid = 0] = (await desk.status('stops'))?.pids ?? []
+      const [pid = 0] = (await fixture.status('stops'))?.pids ?? []
       process.kill(pid, 'SIGSTOP')
       // It has 30 s, and the one that hangs would never answer. What only reads is sent again.
       expect(await echo('stops', 'back')).toBe('back')
@@ -256,7 +256,7 @@ describe('an upstream that hangs', () => {
         /^It runs, but did not answer while it was at work\. .* "timeoutMs" in its entry\.$/,
       )
       const noticed = { state: 'up', restarts: 1, lastError: { message } }
-      await expect.poll(() => desk.status('stops')).toMatchObject(noticed)
+      await expect.poll(() => fixture.status('stops')).toMatchObject(noticed)
     }
 
     async function isNoticedAtRest(): Promise<void> {
@@ -275,14 +275,14 @@ describe('an upstream that hangs', () => {
     async function isLongAtItsWork(): Promise<void> {
       await expect.poll(() => echo('works', 'hi')).toBe('hi')
       expect(await textOf(client, 'works_slow', { ms: 12_000 })).toBe('at last')
-      await expect.poll(() => desk.status('works')).toMatchObject({ state: 'up', restarts: 0 })
+      await expect.poll(() => fixture.status('works')).toMatchObject({ state: 'up', restarts: 0 })
     }
 
     async function isLeftItsTime(): Promise<void> {
       // It is asked meanwhile whether it is there, and from here on known to listen while it works.
       await expect.poll(() => textOf(client, 'blocks_slow', { ms: 1_000 })).toBe('at last')
       expect(await textOf(client, 'blocks_slow', { ms: 9_000 })).toBe('at last')
-      await expect.poll(() => desk.status('blocks')).toMatchObject({ state: 'up', restarts: 0 })
+      await expect.poll(() => fixture.status('blocks')).toMatchObject({ state: 'up', restarts: 0 })
     }
 
     const noticed = [isMissedByItsCall(), isNoticedBefore(), isNoticedAtRest()]
@@ -291,8 +291,8 @@ describe('an upstream that hangs', () => {
 
   it('leaves an agent whose calls wait for it room for calls of others', async () => {
     const hangs = program(ILL_SERVER, '--hang-on=tools/call')
-    const desk = await openFixture({ mcpServers: { hangs, desk: program(SDK_SERVER) } })
-    const client = await desk.connect()
+    const fixture = await openFixture({ mcpServers: { hangs, desk: program(SDK_SERVER) } })
+    const client = await fixture.connect()
     await expect.poll(() => textOf(client, 'desk_echo', { text: 'hi' })).toBe('hi')
     const refusals: string[] = []
     const calls = Array.from({ length: 200 }, () =>
@@ -312,22 +312,22 @@ describe('an upstream that hangs', () => {
 describe('an upstream that says too much', () => {
   it('that is no message is ended, and people are told what it wrote', async () => {
     const babbles = { ...program(ILL_SERVER, '--garbage-on=tools/call'), era: 'legacy' }
-    const desk = await openFixture({ mcpServers: { babbles }, settings: { restartWaitSeconds: 1 } })
-    await expect.poll(async () => (await desk.status('babbles'))?.state).toBe('up')
-    const [pid = 0] = (await desk.status('babbles'))?.pids ?? []
-    const client = await desk.connect()
+    const fixture = await openFixture({ mcpServers: { babbles }, settings: { restartWaitSeconds: 1 } })
+    await expect.poll(async () => (await fixture.status('babbles'))?.state).toBe('up')
+    const [pid = 0] = (await fixture.status('babbles'))?.pids ?? []
+    const client = await fixture.connect()
     const read = await textOf(client, 'babbles_append', { file: 'unused' })
     expect(read).toContain('OUTCOME_UNKNOWN')
     expect(read).toContain('It writes lines that are no messages.')
     const message = expect.stringMatching(/^It writes lines that are no messages: garbage \d+ /)
-    await expect.poll(() => desk.status('babbles')).toMatchObject({ restarts: 1, lastError: { message } })
+    await expect.poll(() => fixture.status('babbles')).toMatchObject({ restarts: 1, lastError: { message } })
     await allGone([pid])
   })
 
   it('on standard error is kept for whoever looks, the newest of it', async () => {
-    const desk = await openFixture({ mcpServers: { speaks: program(ILL_SERVER, '--stderr=a word of warning') } })
-    await expect.poll(async () => (await desk.run('logs', 'speaks')).stdout).toContain('a word of warning')
-    const lines = (await desk.run('logs', 'speaks', '--json')).json<{ at: number }[]>()
+    const fixture = await openFixture({ mcpServers: { speaks: program(ILL_SERVER, '--stderr=a word of warning') } })
+    await expect.poll(async () => (await fixture.run('logs', 'speaks')).stdout).toContain('a word of warning')
+    const lines = (await fixture.run('logs', 'speaks', '--json')).json<{ at: number }[]>()
     expect(lines.map(({ at }) => at)).toEqual(lines.map(({ at }) => Math.round(at)))
   })
 })
@@ -337,9 +337,9 @@ describe('what upstreams have started', () => {
 
   it.each(['SIGTERM', 'SIGKILL'] as const)('ends with the gateway, however that ends: %s', async signal => {
     const file = join(await freshFolder(), 'pids')
-    const desk = await openProcessFixture({ mcpServers: { stubborn: program(ILL_SERVER, ...flags(file)) } })
+    const fixture = await openProcessFixture({ mcpServers: { stubborn: program(ILL_SERVER, ...flags(file)) } })
     await expect.poll(async () => (await pidsIn(file)).length).toBe(4)
-    desk.up.child.kill(signal)
+    fixture.up.child.kill(signal)
     await allGone(await pidsIn(file))
   })
 
@@ -348,18 +348,18 @@ describe('what upstreams have started', () => {
     ['none any more', false],
   ])('is swept away by the next start with %s, should anything be left', async (_, isKept) => {
     const file = join(await freshFolder(), 'pids')
-    const desk = await openProcessFixture({ mcpServers: { stubborn: program(ILL_SERVER, ...flags(file)) } })
+    const fixture = await openProcessFixture({ mcpServers: { stubborn: program(ILL_SERVER, ...flags(file)) } })
     await expect.poll(async () => (await pidsIn(file)).length).toBe(4)
     const left = await pidsIn(file)
-    const up = desk.up.child.pid ?? 0
+    const up = fixture.up.child.pid ?? 0
     // What would have ended them goes first.
     const reapers = (await childrenOf(up)).map(Number).filter(pid => !left.includes(pid))
     expect(reapers).not.toEqual([])
     for (const pid of [...reapers, up]) process.kill(pid, 'SIGKILL')
     await expect.poll(() => isAlive(up)).toBe(false)
     expect(await Promise.all(left.map(isAlive))).toEqual([true, true, true, true])
-    if (!isKept) await writeFile(join(desk.dir, 'quartermaster.config.json'), '{}')
-    await onFixture(desk.dir)
+    if (!isKept) await writeFile(join(fixture.dir, 'quartermaster.config.json'), '{}')
+    await onFixture(fixture.dir)
     await allGone(left)
   })
 })

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { httpEndpoint, type Visit } from '../src/adapters/mcp-upstream/testing/http-endpoint.ts'
 import { answerLegacy } from '../src/adapters/mcp-upstream/testing/legacy-answers.ts'
 import { definition } from './support/listing-fixture.ts'
-import { ILL_SERVER, openFixture, program, type UpstreamDesk } from './support/upstream-fixture.ts'
+import { ILL_SERVER, openFixture, program, type UpstreamFixture } from './support/upstream-fixture.ts'
 
 /** Colours, moves, erases, reverses and hides, and has a line of its own. */
 const EVIL =
@@ -58,11 +58,11 @@ async function evilServer() {
 }
 
 /** Runs these for people and for programs, and answers what each of them has let through, and all that they wrote. */
-async function shown(desk: UpstreamDesk, commands: readonly string[][]) {
+async function shown(fixture: UpstreamFixture, commands: readonly string[][]) {
   let all = ''
   const unsafe: string[] = []
   for (const command of commands.flatMap(words => [words, [...words, '--json']])) {
-    const { stdout, stderr } = await desk.run(...command)
+    const { stdout, stderr } = await fixture.run(...command)
     const [found] = FORGED.exec(stdout + stderr) ?? []
     if (found !== undefined) unsafe.push(`${command.join(' ')}: ${JSON.stringify(found)}`)
     all += stdout + stderr
@@ -73,7 +73,7 @@ async function shown(desk: UpstreamDesk, commands: readonly string[][]) {
 describe('what a server says at a terminal', () => {
   it('is escaped wherever it is shown, held back, offered or failed', async () => {
     const { url, refusing, change } = await evilServer()
-    const desk = await openFixture({
+    const fixture = await openFixture({
       mcpServers: {
         desk: { url, era: 'legacy' },
         open: { url, era: 'legacy', findings: 'warn' },
@@ -82,15 +82,15 @@ describe('what a server says at a terminal', () => {
       },
       settings: { recoveringSeconds: 1 },
     })
-    await expect.poll(async () => (await desk.status('open'))?.tools.offered).toBe(2)
-    for (const name of ['refuses', 'gone']) await expect.poll(async () => (await desk.status(name))?.state).toBe('down')
-    await writeFile(join(desk.dir, 'agents/wrong.json'), '{ "capabilities": { "desk": { "tools": ["nothing"] } } }')
-    await desk.run('reload')
+    await expect.poll(async () => (await fixture.status('open'))?.tools.offered).toBe(2)
+    for (const name of ['refuses', 'gone']) await expect.poll(async () => (await fixture.status(name))?.state).toBe('down')
+    await writeFile(join(fixture.dir, 'agents/wrong.json'), '{ "capabilities": { "desk": { "tools": ["nothing"] } } }')
+    await fixture.run('reload')
     const servers = { fresh: { url }, [EVIL]: { url }, broken: { url: EVIL }, worse: { command: EVIL, args: [EVIL] } }
-    await writeFile(join(desk.dir, 'mcp.json'), JSON.stringify({ mcpServers: servers }))
+    await writeFile(join(fixture.dir, 'mcp.json'), JSON.stringify({ mcpServers: servers }))
     change()
 
-    const looks = await shown(desk, [
+    const looks = await shown(fixture, [
       ['upstreams'],
       ...['desk', 'open', 'refuses', 'gone'].map(name => ['upstreams', 'show', name]),
       ['upstreams', 'review'],
@@ -106,15 +106,15 @@ describe('what a server says at a terminal', () => {
     expect(looks.unsafe).toEqual([])
     expect(looks.all).toContain('FORGED')
     expect(looks.all).toContain('UPSTREAM_ERROR')
-    const offered = (await desk.run('tools', '--json')).json<{ name: string }[]>().map(({ name }) => name)
+    const offered = (await fixture.run('tools', '--json')).json<{ name: string }[]>().map(({ name }) => name)
     const called = offered.find(name => name.startsWith('open_e')) ?? ''
-    const prose = await shown(desk, [
+    const prose = await shown(fixture, [
       ['capabilities', 'open'],
       ['tools', called],
     ])
     expect(prose.unsafe).toEqual([])
     expect(prose.all).toMatch(/^ +.*FORGED/m)
-    const deeds = await shown(desk, [
+    const deeds = await shown(fixture, [
       ...['desk', 'open', 'refuses', 'gone'].map(name => ['upstreams', 'restart', name]),
       ['call', called],
       ['call', called, 'x=1'],

@@ -75,11 +75,11 @@ describe.each(SERVERS)('a server of the era $behind over $transport', ({ behind,
   it('passes tools, results, progress, questions, cancellation, prompts, resources and suggestions to clients of both eras', async () => {
     const log = join(await freshFolder(), 'log')
     const server = await serverOver(transport, `--log=${log}`)
-    const desk = await openFixture({ mcpServers: { desk: { ...server, era: behind } } })
-    await expect.poll(async () => (await desk.status('desk'))?.state).toBe('up')
+    const fixture = await openFixture({ mcpServers: { desk: { ...server, era: behind } } })
+    await expect.poll(async () => (await fixture.status('desk'))?.state).toBe('up')
     const clients: Client[] = []
     for (const front of FRONTS) {
-      const client = await desk.connect(front, { capabilities: { elicitation: { form: {} }, roots: {} } })
+      const client = await fixture.connect(front, { capabilities: { elicitation: { form: {} }, roots: {} } })
       clients.push(client)
       await passesEverything(client)
     }
@@ -180,15 +180,15 @@ describe('an upstream', () => {
       mutates: true,
       examples: [{ query: 'Greet me.', input: { text: 'Good morning' } }],
     }
-    const desk = await openFixture({
+    const fixture = await openFixture({
       mcpServers: { desk: { ...program(SDK_SERVER), tools: { echo: said } } },
       agents: { default: { capabilities: { desk: {} }, view: 'gateway' } },
     })
-    await expect.poll(async () => (await desk.status('desk'))?.state).toBe('up')
-    expect((await desk.run('tools', 'desk_echo', '--json')).json()).toMatchObject(said)
+    await expect.poll(async () => (await fixture.status('desk'))?.state).toBe('up')
+    expect((await fixture.run('tools', 'desk_echo', '--json')).json()).toMatchObject(said)
     const careful = { mutates: true, retry: 'manual', idempotent: false }
-    expect((await desk.run('tools', 'desk_count', '--json')).json()).toMatchObject(careful)
-    const described = await textOf(await desk.connect(), 'describe_tool', { name: 'desk_echo' })
+    expect((await fixture.run('tools', 'desk_count', '--json')).json()).toMatchObject(careful)
+    const described = await textOf(await fixture.connect(), 'describe_tool', { name: 'desk_echo' })
     expect(JSON.parse(described)).toMatchObject({ tools: [said] })
   })
 
@@ -202,17 +202,17 @@ describe('an upstream', () => {
   })
 
   it('that is switched off is neither listed nor started, whatever is known of it', async () => {
-    const desk = await openFixture({ mcpServers: { desk: program(SDK_SERVER) } })
-    const client = await desk.connect('auto', { listChanged: { tools: { onChanged() {} } } })
+    const fixture = await openFixture({ mcpServers: { desk: program(SDK_SERVER) } })
+    const client = await fixture.connect('auto', { listChanged: { tools: { onChanged() {} } } })
     const names = async () => (await client.listTools()).tools.map(tool => tool.name)
     await expect.poll(names).toContain('desk_echo')
     const off = { mcpServers: { desk: { ...program(SDK_SERVER), enabled: false } } }
-    await writeFile(join(desk.dir, 'quartermaster.config.json'), JSON.stringify(off))
-    await desk.run('reload')
+    await writeFile(join(fixture.dir, 'quartermaster.config.json'), JSON.stringify(off))
+    await fixture.run('reload')
     await expect.poll(names).toEqual([])
     expect(await textOf(client, 'desk_echo', { text: 'hi' })).toContain('switched off')
     // Its process is told to end, and takes the time it needs.
-    await expect.poll(() => desk.status('desk')).toMatchObject({ state: 'off', pids: [] })
+    await expect.poll(() => fixture.status('desk')).toMatchObject({ state: 'off', pids: [] })
   })
 
   it('that lets in nobody without credentials is known by those of an agent, and used by that agent alone', async () => {
@@ -231,8 +231,8 @@ describe('an upstream', () => {
 
   it('that is replaced finishes what it was called for', async () => {
     const entry = (...flags: string[]) => ({ mcpServers: { ill: { ...program(ILL_SERVER, ...flags), era: 'legacy' } } })
-    const desk = await openFixture(entry())
-    const client = await desk.connect('legacy', { capabilities: { elicitation: { form: {} } } })
+    const fixture = await openFixture(entry())
+    const client = await fixture.connect('legacy', { capabilities: { elicitation: { form: {} } } })
     await expect.poll(() => textOf(client, 'ill_echo', { text: 'hi' })).toBe('hi')
     const [isAsked, isReplaced] = [deferred(), deferred()]
     client.setRequestHandler('elicitation/create', async () => {
@@ -243,8 +243,8 @@ describe('an upstream', () => {
     // It may change something, so it would not be sent to the next one.
     const asking = textOf(client, 'ill_ask')
     await isAsked.promise
-    await writeFile(join(desk.dir, 'quartermaster.config.json'), JSON.stringify(entry('--banner')))
-    await desk.control('reload')
+    await writeFile(join(fixture.dir, 'quartermaster.config.json'), JSON.stringify(entry('--banner')))
+    await fixture.control('reload')
     await expect.poll(() => textOf(client, 'ill_echo', { text: 'new' })).toBe('new')
     isReplaced.resolve()
     expect(await asking).toContain('"Ada"')
@@ -253,12 +253,12 @@ describe('an upstream', () => {
   it('that a reload brings, mounts anew or takes away is named by it', async () => {
     const settings = { watchFiles: false }
     const [ill, banner] = [program(ILL_SERVER), program(ILL_SERVER, '--banner')]
-    const desk = await openFixture({ mcpServers: { stays: ill, turns: ill, goes: ill }, settings })
+    const fixture = await openFixture({ mcpServers: { stays: ill, turns: ill, goes: ill }, settings })
     for (const name of ['stays', 'turns', 'goes'])
-      await expect.poll(async () => (await desk.status(name))?.state).toBe('up')
+      await expect.poll(async () => (await fixture.status(name))?.state).toBe('up')
     const reload = async (mcpServers: object, ...options: string[]) => {
-      await writeFile(join(desk.dir, 'quartermaster.config.json'), JSON.stringify({ mcpServers, settings }))
-      return desk.run('reload', ...options)
+      await writeFile(join(fixture.dir, 'quartermaster.config.json'), JSON.stringify({ mcpServers, settings }))
+      return fixture.run('reload', ...options)
     }
     const next = { stays: { ...ill, title: 'Stays' }, turns: banner, comes: ill }
     expect((await reload(next, '--json')).json()).toMatchObject({
@@ -276,8 +276,8 @@ describe('an upstream', () => {
     const { url } = await startHttpServer(`--log=${log}`)
     vi.stubEnv('QUARTERMASTER_RECHECK_COOLDOWN_SECONDS', '30')
     onTestFinished(() => void vi.unstubAllEnvs())
-    const desk = await openFixture({ mcpServers: { far: { url }, near: program(SDK_SERVER) } })
-    const client = await desk.connect()
+    const fixture = await openFixture({ mcpServers: { far: { url }, near: program(SDK_SERVER) } })
+    const client = await fixture.connect()
     await expect.poll(() => textOf(client, 'far_echo', { text: 'hi' })).toBe('hi')
     expect(new Set((await readFile(log, 'utf8')).split('\n').filter(line => line.startsWith('auth')))).toEqual(
       new Set(['authorization: none']),
@@ -289,14 +289,14 @@ describe('an upstream', () => {
   })
 
   it('that is taken into use later, or taken away, shows in live sessions', async () => {
-    const desk = await openFixture({ mcpServers: { desk: program(SDK_SERVER) } })
+    const fixture = await openFixture({ mcpServers: { desk: program(SDK_SERVER) } })
     // One that hears of changes; others may use what they listed for a while.
-    const client = await desk.connect('auto', { listChanged: { tools: { onChanged() {} } } })
+    const client = await fixture.connect('auto', { listChanged: { tools: { onChanged() {} } } })
     const names = async () => (await client.listTools()).tools.map(tool => tool.name)
     await expect.poll(names).toContain('desk_echo')
-    await desk.run('add', 'more', '--', process.execPath, ILL_SERVER)
+    await fixture.run('add', 'more', '--', process.execPath, ILL_SERVER)
     await expect.poll(names).toContain('more_echo')
-    await desk.run('remove', 'more')
+    await fixture.run('remove', 'more')
     await expect.poll(names).not.toContain('more_echo')
     expect(await textOf(client, 'desk_echo', { text: 'still' })).toBe('still')
   })

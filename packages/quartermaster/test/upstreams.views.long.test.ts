@@ -4,7 +4,7 @@ import { openFixture, program, SDK_SERVER, textOf } from './support/upstream-fix
 
 describe('two servers that have the same addresses', () => {
   it('are each read by the agent that has it, and whoever gives both to one agent is told', async () => {
-    const desk = await openFixture({
+    const fixture = await openFixture({
       mcpServers: { first: program(SDK_SERVER), second: program(SDK_SERVER) },
       agents: {
         ada: { capabilities: { first: {} } },
@@ -12,12 +12,12 @@ describe('two servers that have the same addresses', () => {
         eve: { capabilities: { first: {}, second: {} } },
       },
     })
-    const reads = async (name: string) => (await desk.status(name))?.resources
+    const reads = async (name: string) => (await fixture.status(name))?.resources
     for (const name of ['first', 'second']) await expect.poll(() => reads(name)).toBe(2)
-    await desk.run('reload')
+    await fixture.run('reload')
     const [ada, bob] = await Promise.all([
-      desk.connect('auto', { agent: 'ada' }),
-      desk.connect('auto', { agent: 'bob' }),
+      fixture.connect('auto', { agent: 'ada' }),
+      fixture.connect('auto', { agent: 'bob' }),
     ])
     for (const client of [ada, bob]) {
       expect((await client.listResources()).resources).toContainEqual(expect.objectContaining({ uri: 'desk://a' }))
@@ -25,14 +25,14 @@ describe('two servers that have the same addresses', () => {
       for (const uri of ['desk://a', 'desk://files/b'])
         expect(await client.readResource({ uri })).toMatchObject({ contents: [{ uri }] })
     }
-    expect((await desk.run('agents', 'check', 'bob')).stdout).not.toContain('both have resources')
-    const check = await desk.run('agents', 'check', 'eve')
+    expect((await fixture.run('agents', 'check', 'bob')).stdout).not.toContain('both have resources')
+    const check = await fixture.run('agents', 'check', 'eve')
     expect(check.code).toBe(0)
     // Whichever of the two was there first is read.
     expect(`${check.stdout}${check.stderr}`.replace(/\s+/g, ' ')).toMatch(
       /"(first" and "second|second" and "first)" both have resources at/,
     )
-    const doctor = (await desk.run('doctor')).stdout.replace(/\s+/g, ' ')
+    const doctor = (await fixture.run('doctor')).stdout.replace(/\s+/g, ' ')
     expect(doctor).toMatch(/"eve" reads those of "(first|second)"/)
     expect(doctor).not.toContain('another address')
   })
@@ -40,10 +40,10 @@ describe('two servers that have the same addresses', () => {
 
 describe('a server that shows one agent another definition than was accepted', () => {
   it('is told by doctor, with what to do', async () => {
-    const { desk, ada } = await openDiffering()
+    const { desk: fixture, ada } = await openDiffering()
     expect(await textOf(ada, 'desk_echo', { text: 'hi' })).toContain('an entry of its own name')
-    expect(await desk.status('desk')).toMatchObject({ differing: [{ agent: 'ada', definitions: ['tool:echo'] }] })
-    const doctor = (await desk.run('doctor')).stdout.replace(/\s+/g, ' ')
+    expect(await fixture.status('desk')).toMatchObject({ differing: [{ agent: 'ada', definitions: ['tool:echo'] }] })
+    const doctor = (await fixture.run('doctor')).stdout.replace(/\s+/g, ' ')
     expect(doctor).toContain('The server that "ada" has to itself at "desk" describes tool:echo otherwise')
   })
 })

@@ -38,10 +38,10 @@ it('shows what was listed last and starts no server for it, where no `up` runs',
 
 it('says of a server that was seen before whether it works now, and how to try it, where no `up` runs', async () => {
   const licence = join(await makeProject({ licence: '' }), 'licence')
-  const desk = { ...program(ILL_SERVER, `--needs=${licence}`), era: 'legacy' }
+  const fixture = { ...program(ILL_SERVER, `--needs=${licence}`), era: 'legacy' }
   const dir = await makeProject({
     'quartermaster.config.json': JSON.stringify({
-      mcpServers: { desk, lazy: { ...desk, start: 'lazy' } },
+      mcpServers: { desk: fixture, lazy: { ...fixture, start: 'lazy' } },
       settings: { restartWaitSeconds: 1 },
     }),
     'agents/default.json': '{ "capabilities": { "desk": {} } }',

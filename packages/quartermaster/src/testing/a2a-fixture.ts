@@ -22,8 +22,8 @@ export interface Heard<T> {
 
 /** Two workspaces beside each other as A2A agents, and whoever asks them. */
 export async function openA2a(settings: Partial<Settings> = {}, skillsOf: () => Skill[] | undefined = () => undefined) {
-  const desk = await openDelegations({ settings })
-  const { organisation, delegations, messages, clock } = desk
+  const fixture = await openDelegations({ settings })
+  const { organisation, delegations, messages, clock } = fixture
   const { tokens } = organisation
   const front = createA2aFront({
     organisation,
@@ -38,7 +38,7 @@ export async function openA2a(settings: Partial<Settings> = {}, skillsOf: () => 
     skillsOf,
     version: '1.2.3',
   })
-  const { ada, bob } = await desk.workspaces('ada', 'bob')
+  const { ada, bob } = await fixture.workspaces('ada', 'bob')
   const gone = createCancellation()
   const tokenOf = async (workspace: WorkspaceRow, scopes?: readonly TokenScope[]) =>
     tokens.create({ agent: workspace.workspace, ...(scopes && { scopes }) })
@@ -67,7 +67,7 @@ export async function openA2a(settings: Partial<Settings> = {}, skillsOf: () => 
     return (await hear<T>(to.id, { method: 'POST', body, ...asked })).body
   }
 
-  return { ...desk, ada, bob, tokenOf, asAda, adaToken: facts.id, gone, ask, hear, rpc }
+  return { ...fixture, ada, bob, tokenOf, asAda, adaToken: facts.id, gone, ask, hear, rpc }
 }
 
 /** What a client says. */

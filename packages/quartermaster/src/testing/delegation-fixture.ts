@@ -15,7 +15,7 @@ import type { Store, StoreNews } from '../core/store/index.ts'
 import { createMemoryStore } from './memory-store.ts'
 import { openOrganisation } from './organisation-fixture.ts'
 
-export interface DelegationDeskOptions {
+export interface DelegationFixtureOptions {
   readonly settings?: Partial<Settings>
   /** One in memory when absent. */
   readonly store?: Store
@@ -24,11 +24,11 @@ export interface DelegationDeskOptions {
 }
 
 /** Workspaces that give each other tasks, with a clock that stands still. */
-export async function openDelegations({ settings, store: given, attachments }: DelegationDeskOptions = {}) {
+export async function openDelegations({ settings, store: given, attachments }: DelegationFixtureOptions = {}) {
   const store = given ?? createMemoryStore()
   const all = { ...DEFAULT_SETTINGS, ...settings }
-  const desk = await openOrganisation({ store, ...(settings && { settings }) })
-  const { clock, organisation } = desk
+  const fixture = await openOrganisation({ store, ...(settings && { settings }) })
+  const { clock, organisation } = fixture
 
   /** One more process on the same store. */
   const another = (news?: StoreNews, over: Store = store) => {
@@ -72,5 +72,5 @@ export async function openDelegations({ settings, store: given, attachments }: D
 
   const stateOf = async (id: string) => (await store.get('delegations', id))?.state
 
-  return { ...desk, ...first, store, another, changes, workspaces, ask, take, stateOf }
+  return { ...fixture, ...first, store, another, changes, workspaces, ask, take, stateOf }
 }

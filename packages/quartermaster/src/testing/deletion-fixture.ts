@@ -16,13 +16,13 @@ export const OPERATIONS = [
   { name: 'post.send', reason: 'It sends.', weight: 'low' },
 ] as const
 
-interface DeskOptions extends Omit<HubOptions, 'storage'> {
+interface FixtureOptions extends Omit<HubOptions, 'storage'> {
   readonly tool?: Partial<AnyTool>
   readonly storage?: FaultyStorage
 }
 
 /** A tool `delete_file`, which a person has to allow, and how often it ran. */
-export async function deletionFixture({ tool, storage = faultyStorage(), ...more }: DeskOptions = {}) {
+export async function deletionFixture({ tool, storage = faultyStorage(), ...more }: FixtureOptions = {}) {
   const runs: unknown[] = []
   const handler: AnyTool['handler'] = input => {
     runs.push(input)

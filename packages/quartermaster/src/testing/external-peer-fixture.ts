@@ -143,8 +143,8 @@ export function seenCard(more: Partial<SeenCard> = {}): SeenCard {
 export async function openExternalPeers(secrets: Readonly<Record<string, string>> = {}) {
   const keeping = (over: Pick<IntakeDeps, 'store' | 'clock'>) =>
     createAttachments({ ...over, ids: createIds(), log: silentLog, openDigest: openSha256, settings: DEFAULT_SETTINGS })
-  const desk = await openDelegations({ attachments: keeping })
-  const { store, clock, organisation, delegations, messages } = desk
+  const fixture = await openDelegations({ attachments: keeping })
+  const { store, clock, organisation, delegations, messages } = fixture
   const remote = fakeRemote()
   const parts = {
     store,
@@ -154,7 +154,7 @@ export async function openExternalPeers(secrets: Readonly<Record<string, string>
     remote,
     secrets: { get: (name: string) => secrets[name] },
   }
-  const attachments = keeping(desk)
+  const attachments = keeping(fixture)
   const peers = createExternalPeers(parts)
   const leaseMs = 30_000
 
@@ -162,9 +162,9 @@ export async function openExternalPeers(secrets: Readonly<Record<string, string>
   const another = ({ self = 'one', isAlone = true } = {}) => {
     const outbox = createOutbox({ store, clock, self, leaseMs, isAlone: () => isAlone })
     const more = { random: () => 0.5, digest: sha256, outbox, peers, delegations, messages, attachments }
-    const courier = createOutboundWorker({ ...parts, ...more, watchers: messages.watchers, leaseMs })
-    onTestFinished(() => courier.stop())
-    return courier
+    const worker = createOutboundWorker({ ...parts, ...more, watchers: messages.watchers, leaseMs })
+    onTestFinished(() => worker.stop())
+    return worker
   }
   onTestFinished(() => peers.stop())
 
@@ -173,7 +173,7 @@ export async function openExternalPeers(secrets: Readonly<Record<string, string>
 
   /** An asker, and the agent elsewhere beside it. */
   async function adaAndPainter() {
-    const { ada } = await desk.workspaces('ada')
+    const { ada } = await fixture.workspaces('ada')
     const { id } = await add()
     const painter = (await store.get('workspaces', id)) as WorkspaceRow
     return { ada, painter }
@@ -188,5 +188,5 @@ export async function openExternalPeers(secrets: Readonly<Record<string, string>
 
   const outgoing = (id: string) => store.get('outgoingtasks', id)
 
-  return { ...desk, remote, peers, attachments, another, add, adaAndPainter, settle, outgoing }
+  return { ...fixture, remote, peers, attachments, another, add, adaAndPainter, settle, outgoing }
 }

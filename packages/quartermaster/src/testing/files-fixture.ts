@@ -12,7 +12,7 @@ import { callTool, plainContext, type Said } from './tool-fixture.ts'
 export type { Said } from './tool-fixture.ts'
 
 /** An agent's desk: a project in a temporary folder, and the file tools over some of its folders. */
-export interface FilesDesk {
+export interface FilesFixture {
   readonly project: TempProject
   read(input: object, context?: Partial<CallContext>): Promise<Said>
   list(input?: object, context?: Partial<CallContext>): Promise<Said>
@@ -20,7 +20,7 @@ export interface FilesDesk {
   write(input: object, context?: Partial<CallContext>): Promise<Said>
 }
 
-export interface DeskOptions {
+export interface FixtureOptions {
   files?: Record<string, unknown>
   dirs?: string[]
   maxFileBytes?: number
@@ -33,7 +33,7 @@ export interface DeskOptions {
   noData?: boolean
 }
 
-export async function filesFixture(options: DeskOptions = {}): Promise<FilesDesk> {
+export async function filesFixture(options: FixtureOptions = {}): Promise<FilesFixture> {
   const { files = {}, dirs = ['./work'], maxFileBytes, editProject, walk } = options
   const { dataDir = '.quartermaster', noData = false } = options
   const project = await tempProject(files)

@@ -3,7 +3,7 @@ import inboxModule from '../capabilities/inbox/index.ts'
 import { AppError, type WorkspaceRow } from '../contracts/index.ts'
 import type { CallContext, Capability, Services } from '../core/catalogue/index.ts'
 import { createHistoryService, createInboxService } from '../core/messages/index.ts'
-import { type MessageDeskOptions, openMessages } from './message-fixture.ts'
+import { type MessageFixtureOptions, openMessages } from './message-fixture.ts'
 import { callTool, plainContext } from './tool-fixture.ts'
 
 /** Which client of an agent calls, and what ends the call. */
@@ -14,7 +14,7 @@ export interface Calling {
 }
 
 /** Workspaces whose agents have the tools of `inbox` and `history`. */
-export async function openInboxes(options: MessageDeskOptions = {}) {
+export async function openInboxes(options: MessageFixtureOptions = {}) {
   const at = await openMessages(options)
   const inbox = async () => createInboxService(at.messages, at.organisation)
   const history = async () => createHistoryService(at.messages, at.organisation)

@@ -14,7 +14,7 @@ import { createFakeClock } from './fake-clock.ts'
 let organisations = 0
 
 /** A workspace as it lies in the store, of an organisation of the test's own. */
-export function seat(id: string, { organisation, parentId = null, abilities = [] }: SeatOptions): WorkspaceRow {
+export function workspaceRow(id: string, { organisation, parentId = null, abilities = [] }: WorkspaceOptions): WorkspaceRow {
   return {
     id,
     organisation,
@@ -34,7 +34,7 @@ export function seat(id: string, { organisation, parentId = null, abilities = []
   }
 }
 
-export interface SeatOptions {
+export interface WorkspaceOptions {
   readonly organisation: string
   readonly parentId?: string | null
   readonly abilities?: Ability[]
@@ -52,12 +52,12 @@ export function family(store: Store, settings: Partial<Settings> = {}) {
     settings: { ...DEFAULT_SETTINGS, ...settings },
   })
   const at = (name: string, parent: string | null, abilities: Ability[] = []) =>
-    seat(`${organisation}_${name}`, {
+    workspaceRow(`${organisation}_${name}`, {
       organisation,
       parentId: parent === null ? null : `${organisation}_${parent}`,
       abilities,
     })
-  const seats = {
+  const workspaces = {
     root: at('root', null, ['memory.global']),
     ada: at('ada', 'root'),
     bob: at('bob', 'root'),
@@ -67,5 +67,5 @@ export function family(store: Store, settings: Partial<Settings> = {}) {
     (await memory.commit({ workspace }, { content, scope, conversationId })).memory
   const found = async (workspace: WorkspaceRow, query: string, wish: RecallWish = {}) =>
     (await memory.recall(workspace, { query, ...wish })).memories.map(({ content }) => content)
-  return { organisation, memory, clock, keep, found, ...seats }
+  return { organisation, memory, clock, keep, found, ...workspaces }
 }

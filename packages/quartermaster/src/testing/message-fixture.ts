@@ -9,7 +9,7 @@ import { createMemoryStore } from './memory-store.ts'
 import { openOrganisation } from './organisation-fixture.ts'
 import { tempProject } from './temp-project.ts'
 
-export interface MessageDeskOptions {
+export interface MessageFixtureOptions {
   readonly settings?: Partial<Settings>
   /** One in memory when absent. */
   readonly store?: Store
@@ -17,11 +17,11 @@ export interface MessageDeskOptions {
 }
 
 /** Workspaces that write to each other, with a clock that stands still. */
-export async function openMessages({ settings, store: given, attachments }: MessageDeskOptions = {}) {
+export async function openMessages({ settings, store: given, attachments }: MessageFixtureOptions = {}) {
   const store = given ?? createMemoryStore()
   const all = { ...DEFAULT_SETTINGS, ...settings }
-  const desk = await openOrganisation({ store, ...(settings && { settings }) })
-  const { clock, organisation } = desk
+  const fixture = await openOrganisation({ store, ...(settings && { settings }) })
+  const { clock, organisation } = fixture
   const another = (news?: StoreNews, over: Store = store, by: Clock = clock, process = 'process_test') =>
     createMessages({
       store: over,
@@ -51,7 +51,7 @@ export async function openMessages({ settings, store: given, attachments }: Mess
   const texts = async (workspace: WorkspaceRow, reader = 'r1', limit = 10) =>
     (await messages.inbox.take({ workspace, reader, limit })).rows.map(({ text }) => text)
 
-  return { ...desk, store, messages, another, pruner, workspaces, say, texts }
+  return { ...fixture, store, messages, another, pruner, workspaces, say, texts }
 }
 
 /** A database that is gone after the test. */

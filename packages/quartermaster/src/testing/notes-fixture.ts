@@ -16,7 +16,7 @@ import { callTool, plainContext, type Said } from './tool-fixture.ts'
 type Call = (input?: object, context?: Partial<CallContext>) => Promise<Said>
 
 /** An agent's desk: a vault in a temporary project, and the tools for notes over it. */
-export interface NotesDesk {
+export interface NotesFixture {
   readonly project: TempProject
   readonly obsidian: Obsidian
   /** The day on which all of it takes place. */
@@ -32,7 +32,7 @@ export interface NotesDesk {
   list: Call
 }
 
-export interface NotesDeskOptions {
+export interface NotesFixtureOptions {
   /** Files by their path in the project; the vault is the folder `vault`. */
   files?: Record<string, unknown>
   /** A project that is there already, in place of a new one with these files. */
@@ -44,7 +44,7 @@ export interface NotesDeskOptions {
   now?(): number
 }
 
-export async function notesFixture(options: NotesDeskOptions = {}): Promise<NotesDesk> {
+export async function notesFixture(options: NotesFixtureOptions = {}): Promise<NotesFixture> {
   const { files = {}, settings = {}, secrets = {}, isOptedOut = () => false, now } = options
   const project = options.project ?? (await tempProject(files))
   await mkdir(project.path('vault'), { recursive: true })

@@ -21,14 +21,14 @@ export interface Declared {
 }
 
 /** A hub with one declared tool, `it`, which the agent `worker` has. */
-export interface OpDesk {
+export interface OpFixture {
   readonly hub: Hub
   call(input?: object, options?: { signal?: AbortSignal }): Promise<Said>
   /** What is wrong with the declaration, a sentence each. */
   problems(): string[]
 }
 
-export interface OpDeskOptions {
+export interface OpFixtureOptions {
   readonly secrets?: Record<string, string>
   /** Our own environment. */
   readonly env?: Record<string, string>
@@ -41,8 +41,8 @@ export interface OpDeskOptions {
 /** A tool of `op.http.request`. */
 export async function httpFixture(
   declared: Declared,
-  { secrets = {}, resolve, web }: OpDeskOptions = {},
-): Promise<OpDesk> {
+  { secrets = {}, resolve, web }: OpFixtureOptions = {},
+): Promise<OpFixture> {
   const real = createWebClient({ clock: createSystemClock(), resolve })
   onTestFinished(() => real.close())
   const unit = builtinUnit(http, { web: web ?? real, secrets: { get: name => secrets[name] } })
@@ -53,16 +53,16 @@ export async function httpFixture(
 export async function programFixture(
   declared: Declared,
   project: TempProject,
-  { secrets = {}, env = {} }: OpDeskOptions = {},
-): Promise<OpDesk> {
+  { secrets = {}, env = {} }: OpFixtureOptions = {},
+): Promise<OpFixture> {
   const { createProcessManager, createProgramRunner } = await loadProgramParts()
   const places = { projectDir: project.dir, dataDir: project.path('.quartermaster') }
   const clock = createSystemClock()
   const processes = createProcessManager({ clock, dataDir: places.dataDir })
   onTestFinished(() => processes.close())
   const run = createProgramRunner({ processes, clock, ...places })
-  const desk = { run, probe: (command: string) => program({ command }), variable: (name: string) => env[name] }
-  const services = { programs: desk }
+  const fixture = { run, probe: (command: string) => program({ command }), variable: (name: string) => env[name] }
+  const services = { programs: fixture }
   const unit = builtinUnit(programs, { ...services, paths: places, secrets: { get: name => secrets[name] } })
   return open({ program: unit }, { op: 'op.program.run', ...declared }, secrets)
 }
@@ -71,7 +71,7 @@ async function open(
   builtin: Record<string, ReturnType<typeof builtinUnit>>,
   declared: Record<string, unknown>,
   secrets: Record<string, string>,
-): Promise<OpDesk> {
+): Promise<OpFixture> {
   const front = { schema: 1, short: 'Does it.', ...declared }
   const hub = await createHub({
     builtin,

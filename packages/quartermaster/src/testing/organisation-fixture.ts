@@ -19,14 +19,14 @@ import type { Store } from '../core/store/index.ts'
 import { createFakeClock } from './fake-clock.ts'
 import { faultyStorage } from './faulty-storage.ts'
 
-export interface OrganisationDeskOptions {
+export interface OrganisationFixtureOptions {
   readonly settings?: Partial<Settings>
   /** One in memory when absent. */
   readonly store?: Store
 }
 
 /** An organisation with a clock that stands still. */
-export async function openOrganisation({ settings, store: given }: OrganisationDeskOptions = {}) {
+export async function openOrganisation({ settings, store: given }: OrganisationFixtureOptions = {}) {
   const storage = faultyStorage()
   const store = given ?? storage.store
   const clock = createFakeClock()
@@ -45,7 +45,7 @@ export async function openOrganisation({ settings, store: given }: OrganisationD
   organisation.events.on('presence.changed', event => void told.push(event))
   const skillsOf = ({ workspace }: { workspace: string }) =>
     workspace === 'ada' ? [{ id: 'add', name: 'Add', description: 'Adds.' }] : undefined
-  const desk = createApiService(organisationHandlers({ organisation, store, clock, skillsOf, version: '1.2.3' }))
+  const fixture = createApiService(organisationHandlers({ organisation, store, clock, skillsOf, version: '1.2.3' }))
 
   /** Asks as this visitor; the owner of the first organisation when absent. */
   const ask = <K extends ApiOperation>(
@@ -54,9 +54,9 @@ export async function openOrganisation({ settings, store: given }: OrganisationD
     visitor: ApiCaller | undefined = OWNER,
   ): Promise<ApiAnswer<K>> => {
     const whole = { params: {}, query: {}, body: undefined, ...request } as unknown as ApiRequest<K>
-    return desk.answer(operation, visitor, whole, { origin: 'http://here' })
+    return fixture.answer(operation, visitor, whole, { origin: 'http://here' })
   }
-  return { storage, store, clock, organisation, desk, ask, told, ownerOf, reopen: make }
+  return { storage, store, clock, organisation, desk: fixture, ask, told, ownerOf, reopen: make }
 }
 
 const OWNER: ApiCaller = { kind: 'owner', organisation: DEFAULT_ORGANISATION }

@@ -3,7 +3,7 @@ import { type AnyPrompt, type AnyResource, definePrompt } from '../core/catalogu
 import type { PromptRequest, ResourceReadRequest, SuggestRequest } from '../core/operations/index.ts'
 import { createHub, type fakeService, simpleCapability } from './hub.ts'
 
-interface Shelf {
+interface ReadFixtureOptions {
   prompts?: readonly AnyPrompt[]
   resources?: readonly AnyResource[]
   services?: readonly ReturnType<typeof fakeService>[]
@@ -11,7 +11,7 @@ interface Shelf {
 }
 
 /** A hub with these in one capability, granted to `worker`; `stranger` has nothing. */
-export async function openShelf({ prompts = [], resources = [], services = [], settings = {} }: Shelf) {
+export async function openReadFixture({ prompts = [], resources = [], services = [], settings = {} }: ReadFixtureOptions) {
   const dependencies = services.map(service => service.dependency)
   const capability = simpleCapability('main', [], {
     prompts,

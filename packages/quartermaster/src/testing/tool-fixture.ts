@@ -12,7 +12,7 @@ export interface Said {
 
 /** What a handler is told beside its input, where nothing of it matters. */
 export function plainContext(config: unknown): CallContext {
-  const nobody = async () => {
+  const unavailable = async () => {
     throw new AppError('ANSWER_UNAVAILABLE', 'Nobody answers in a test.')
   }
   return {
@@ -24,12 +24,12 @@ export function plainContext(config: unknown): CallContext {
     operationId: 'op_1',
     idempotencyKey: 'key_1',
     progress: () => {},
-    ask: nobody,
+    ask: unavailable,
     canAnswer: () => false,
-    call: nobody,
+    call: unavailable,
     operation: async () => undefined,
     waitingOperations: async () => [],
-    resultPage: nobody,
+    resultPage: unavailable,
     missingEffects: [],
     log: collectedLog().log,
   }

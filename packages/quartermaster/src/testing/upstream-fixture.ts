@@ -41,7 +41,7 @@ export const ITEM: ReviewItem = {
   seenAt: 0,
 }
 
-export interface DeskSituation {
+export interface UpstreamFixtureOptions {
   files?: Record<string, unknown>
   /** Whether there is a `default`. */
   hasAgents?: boolean
@@ -89,7 +89,7 @@ export async function upstreamFixture({
   unseen = [],
   isReloadStuck = false,
   ownUrl,
-}: DeskSituation = {}) {
+}: UpstreamFixtureOptions = {}) {
   const agents = hasAgents ? { 'agents/default.json': '{ "capabilities": {} }' } : {}
   const folder = await tempProject({ [CONFIG]: '{}', ...agents, ...files })
   const project = await openProject({ from: folder.dir, env, watch: false, log: silentLog })

@@ -15,13 +15,13 @@ import {
   TELLS_PROGRESS,
   WITHOUT_GATEWAY,
 } from './runtimes.ts'
-import { type Desk, nameOf, OF_GATEWAY, OF_VIEWS, play, type Transcript } from './script.ts'
+import { type Fixture, nameOf, OF_GATEWAY, OF_VIEWS, play, type Transcript } from './script.ts'
 
 /** All others are held against it. */
 const FIRST = 'the toolbox in this process'
 const RUNTIMES = [...Object.keys(IN_PROCESS), ...Object.keys(BEHIND_UP)]
 const OTHERS = RUNTIMES.filter(name => name !== FIRST)
-const deskOf = (runtime: string) => `x${10 + RUNTIMES.indexOf(runtime)}`
+const fixtureOf = (runtime: string) => `x${10 + RUNTIMES.indexOf(runtime)}`
 const skipsIn =
   (runtime: string) =>
   ({ tool, isBare, asks }: Case): boolean =>
@@ -31,36 +31,36 @@ const skipsIn =
 
 let host: Awaited<ReturnType<typeof openHostPlace>>
 let up: Awaited<ReturnType<typeof openUpPlace>>
-const desks = new Map<string, Desk>()
+const fixtures = new Map<string, Fixture>()
 const transcripts = new Map<string, Transcript>()
 
 beforeAll(async () => {
-  host = await openHostPlace(Object.keys(IN_PROCESS).map(deskOf))
-  up = await openUpPlace(Object.keys(BEHIND_UP).map(deskOf))
+  host = await openHostPlace(Object.keys(IN_PROCESS).map(fixtureOf))
+  up = await openUpPlace(Object.keys(BEHIND_UP).map(fixtureOf))
   for (const [runtime, open] of Object.entries(IN_PROCESS)) await openFixture(runtime, host, agent => open(host, agent))
   for (const [runtime, open] of Object.entries(BEHIND_UP)) await openFixture(runtime, up, agent => open(up, agent))
   // Only now, so that every runtime holds the tool that goes.
-  await breakFeed(host, `clerk-${deskOf(FIRST)}`)
-  await breakFeed(up, `clerk-${deskOf('the HTTP API')}`)
+  await breakFeed(host, `clerk-${fixtureOf(FIRST)}`)
+  await breakFeed(up, `clerk-${fixtureOf('the HTTP API')}`)
 })
 afterAll(async () => {
-  for (const { clerk, reader } of desks.values()) for (const served of [clerk, reader]) await served.close?.()
+  for (const { clerk, reader } of fixtures.values()) for (const served of [clerk, reader]) await served.close?.()
   await Promise.all([host?.close(), up?.close()])
 })
 
-async function openFixture(runtime: string, place: Desk['place'], open: (agent: string) => Promise<Served>) {
-  const name = deskOf(runtime)
-  desks.set(runtime, { name, place, clerk: await open(`clerk-${name}`), reader: await open(`reader-${name}`) })
+async function openFixture(runtime: string, place: Fixture['place'], open: (agent: string) => Promise<Served>) {
+  const name = fixtureOf(runtime)
+  fixtures.set(runtime, { name, place, clerk: await open(`clerk-${name}`), reader: await open(`reader-${name}`) })
 }
 
-function deskAt(runtime: string): Desk {
-  const desk = desks.get(runtime)
-  if (!desk) throw new Error(`${runtime} is not open.`)
-  return desk
+function fixtureAt(runtime: string): Fixture {
+  const fixture = fixtures.get(runtime)
+  if (!fixture) throw new Error(`${runtime} is not open.`)
+  return fixture
 }
 
 async function transcriptOf(runtime: string): Promise<Transcript> {
-  const transcript = transcripts.get(runtime) ?? (await play(deskAt(runtime), skipsIn(runtime)))
+  const transcript = transcripts.get(runtime) ?? (await play(fixtureAt(runtime), skipsIn(runtime)))
   transcripts.set(runtime, transcript)
   return transcript
 }
@@ -109,14 +109,14 @@ describe.each(OTHERS)('%s', runtime => {
 describe.each(RUNTIMES.filter(runtime => TELLS_PROGRESS.test(runtime)))('%s', runtime => {
   it('tells how far a call is', async () => {
     const told: unknown[] = []
-    await deskAt(runtime).clerk.call('steps', {}, progress => told.push(progress))
+    await fixtureAt(runtime).clerk.call('steps', {}, progress => told.push(progress))
     expect(told).toEqual([{ progress: 1, total: 2, message: 'half' }])
   })
 })
 
 /** What a runtime has, direct and through the gateway view. */
 async function servedBy(runtime: string): Promise<ReadonlyMap<string, ServedTool>> {
-  const { clerk, reader } = deskAt(runtime)
+  const { clerk, reader } = fixtureAt(runtime)
   const tools = LISTS_GRANTS.has(runtime) || runtime === WITHOUT_GATEWAY ? [] : await reader.tools()
   return new Map([...tools, ...(await clerk.tools())].map(tool => [tool.name, tool]))
 }
@@ -157,11 +157,11 @@ describe.each(RUNTIMES)('in %s', runtime => {
 
 describe('the A2A card of an agent', () => {
   it('has as skills the same tools in the same words, but for those that only the agent itself has a use for', async () => {
-    const desk = deskOf('the HTTP API')
-    const { result } = await up.control.call({ agent: `top-${desk}`, tool: 'list_peers', input: {} })
+    const fixture = fixtureOf('the HTTP API')
+    const { result } = await up.control.call({ agent: `top-${fixture}`, tool: 'list_peers', input: {} })
     const { peers } = result.structuredContent as { peers: { name: string; workspace_id: string }[] }
-    const clerk = peers.find(({ name }) => name === `clerk-${desk}`)?.workspace_id
-    const headers = { authorization: `Bearer ${await up.tokenOf(`top-${desk}`)}`, 'a2a-version': '1.0' }
+    const clerk = peers.find(({ name }) => name === `clerk-${fixture}`)?.workspace_id
+    const headers = { authorization: `Bearer ${await up.tokenOf(`top-${fixture}`)}`, 'a2a-version': '1.0' }
     const answer = await fetch(`${up.url}/a2a/${clerk}/.well-known/agent-card.json`, { headers })
     const { skills } = (await answer.json()) as { skills: { id: string; description: string }[] }
     const outward = new Set(['files', 'notes', 'desk'])
@@ -174,7 +174,7 @@ describe('the A2A card of an agent', () => {
 
 describe('a toolbox whose token is taken back', () => {
   it('has no tools any more, says so, and lets nobody call', async () => {
-    const { token, facts } = await up.control.createToken({ agent: `clerk-${deskOf('the HTTP API')}` })
+    const { token, facts } = await up.control.createToken({ agent: `clerk-${fixtureOf('the HTTP API')}` })
     const toolbox = await openToolbox({ url: up.mcpUrl, token })
     onTestFinished(() => toolbox.close())
     expect(await toolbox.tools()).not.toEqual([])

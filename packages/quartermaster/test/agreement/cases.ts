@@ -46,7 +46,7 @@ async function asks({ clerk, call }: Peer): Promise<void> {
 
 const meanwhile = (act: (peer: Peer) => Promise<void>) => ({ when: 'meanwhile', act }) as const
 const before = (act: (peer: Peer) => Promise<void>) => ({ when: 'before', act }) as const
-const NOBODY = 'ws_nobodynobodynobody'
+const NO_SUCH_WORKSPACE = 'ws_nobodynobodynobody'
 const NOTHING = 'task_nothingnothing'
 
 /** Every built-in tool, called well and called wrong; what comes later may use what was told before. */
@@ -88,7 +88,7 @@ export const CASES: readonly Case[] = [
     peer: meanwhile(answers),
     comesTo: 'done',
   },
-  { tool: 'delegate_task', what: 'to nobody', input: { workspace_id: NOBODY, task: 'Hi.' }, comesTo: 'PEER_NOT_FOUND' },
+  { tool: 'delegate_task', what: 'to nobody', input: { workspace_id: NO_SUCH_WORKSPACE, task: 'Hi.' }, comesTo: 'PEER_NOT_FOUND' },
   {
     tool: 'delegate_task_async',
     what: 'to a peer',
@@ -98,7 +98,7 @@ export const CASES: readonly Case[] = [
   {
     tool: 'delegate_task_async',
     what: 'to nobody',
-    input: { workspace_id: NOBODY, task: 'Hi.' },
+    input: { workspace_id: NO_SUCH_WORKSPACE, task: 'Hi.' },
     comesTo: 'PEER_NOT_FOUND',
   },
   { tool: 'wait_for_message', what: 'an answer', input: { timeout_secs: 50 }, peer: before(answers), comesTo: 'done' },
@@ -117,7 +117,7 @@ export const CASES: readonly Case[] = [
   {
     tool: 'check_task_status',
     what: 'none',
-    input: { workspace_id: NOBODY, task_id: NOTHING },
+    input: { workspace_id: NO_SUCH_WORKSPACE, task_id: NOTHING },
     comesTo: 'NAME_UNKNOWN',
   },
   { tool: 'cancel_task', what: 'one that waits', input: seen => ({ task_id: seen('task') }), comesTo: 'done' },
@@ -146,7 +146,7 @@ export const CASES: readonly Case[] = [
   { tool: 'inbox_pop', what: 'what is out already', input: seen => ({ activity_id: seen('msg') }), comesTo: 'done' },
   { tool: 'inbox_pop', what: 'nothing named', input: {}, comesTo: 'INPUT_INVALID' },
   { tool: 'chat_history', what: 'with a peer', input: seen => ({ peer_id: seen('ws') }), comesTo: 'done' },
-  { tool: 'chat_history', what: 'with nobody', input: { peer_id: NOBODY }, comesTo: 'PEER_NOT_FOUND' },
+  { tool: 'chat_history', what: 'with nobody', input: { peer_id: NO_SUCH_WORKSPACE }, comesTo: 'PEER_NOT_FOUND' },
   { tool: 'send_message_to_user', what: 'a text', input: { message: 'On it.' }, comesTo: 'done' },
   { tool: 'send_message_to_user', what: 'a blank', input: { message: '  ' }, comesTo: 'INPUT_INVALID' },
 

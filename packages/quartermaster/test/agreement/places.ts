@@ -27,7 +27,7 @@ export interface UpPlace extends Place {
   tokenOf(agent: string): Promise<string>
 }
 
-const DESK = `
+const CAPABILITY = `
   import { AppError, defineCapability, defineDependency, defineTool, toolFailure, toolResult } from 'quartermaster'
   import { path } from 'quartermaster/probes'
   const feed = defineDependency({ name: 'feed', probe: path({ path: new URL('../feed.txt', import.meta.url).pathname }) })
@@ -69,49 +69,49 @@ const DESK = `
 const PNG = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
 
 /** Agents and a folder for each runtime, so that what one has done is not what another finds. */
-function filesFor(desks: readonly string[]): Record<string, string | Uint8Array> {
+function filesFor(fixtures: readonly string[]): Record<string, string | Uint8Array> {
   const files: Record<string, string | Uint8Array> = {
     'quartermaster.config.json': JSON.stringify({
       settings: { requestsPerMinute: 100_000, consentWaitSeconds: 0, recoveringSeconds: 0 },
     }),
-    'capabilities/desk.ts': DESK,
+    'capabilities/desk.ts': CAPABILITY,
     'feed.txt': '',
     'knowledge/chairs.md':
       '---\nkind: concept\ntitle: Chairs\nsummary: What a chair is.\n---\nA chair has four legs, and stands in a room.\n',
   }
-  for (const desk of desks) {
-    const folder = { dirs: [`desks/${desk}`] }
+  for (const fixture of fixtures) {
+    const folder = { dirs: [`desks/${fixture}`] }
     const platform = { delegation: {}, inbox: {}, history: {}, memory: {}, registry: {}, user: {} }
     const agents = {
-      top: { workspaceDir: `desks/${desk}`, capabilities: { delegation: {}, inbox: {}, files: folder } },
+      top: { workspaceDir: `desks/${fixture}`, capabilities: { delegation: {}, inbox: {}, files: folder } },
       clerk: {
         view: 'direct',
-        workspace: { parent: `top-${desk}`, abilities: ['broadcast'] },
-        capabilities: { files: folder, notes: { vault: `desks/${desk}` }, ...platform, desk: {} },
+        workspace: { parent: `top-${fixture}`, abilities: ['broadcast'] },
+        capabilities: { files: folder, notes: { vault: `desks/${fixture}` }, ...platform, desk: {} },
         consent: { allow: ['files.write', 'notes.write'] },
       },
       reader: { view: 'gateway', capabilities: { files: folder, desk: {} } },
     }
-    for (const [name, agent] of Object.entries(agents)) files[`agents/${name}-${desk}.json`] = JSON.stringify(agent)
+    for (const [name, agent] of Object.entries(agents)) files[`agents/${name}-${fixture}.json`] = JSON.stringify(agent)
     Object.assign(files, {
-      [`desks/${desk}/note.txt`]: 'The key is under the mat.\n',
-      [`desks/${desk}/chairs.txt`]: 'One chair, two chairs.\n',
-      [`desks/${desk}/Garden.md`]: '# Garden\n\n- The tomatoes are red.\n',
-      [`desks/${desk}/dot.png`]: Buffer.from(PNG, 'base64'),
-      [`desks/${desk}/bytes.bin`]: new Uint8Array([0, 1, 2, 255]),
+      [`desks/${fixture}/note.txt`]: 'The key is under the mat.\n',
+      [`desks/${fixture}/chairs.txt`]: 'One chair, two chairs.\n',
+      [`desks/${fixture}/Garden.md`]: '# Garden\n\n- The tomatoes are red.\n',
+      [`desks/${fixture}/dot.png`]: Buffer.from(PNG, 'base64'),
+      [`desks/${fixture}/bytes.bin`]: new Uint8Array([0, 1, 2, 255]),
     })
   }
   return files
 }
 
-export async function openHostPlace(desks: readonly string[]): Promise<HostPlace & { close(): Promise<void> }> {
-  const dir = await madeFolder(desks)
+export async function openHostPlace(fixtures: readonly string[]): Promise<HostPlace & { close(): Promise<void> }> {
+  const dir = await madeFolder(fixtures)
   const host = await createQuartermaster({ dir, env: {} })
   return { dir, host, control: host.control, fileOf: async () => 'chairs.txt', close: () => cleared(dir, host.stop) }
 }
 
-export async function openUpPlace(desks: readonly string[]): Promise<UpPlace & { close(): Promise<void> }> {
-  const dir = await madeFolder(desks)
+export async function openUpPlace(fixtures: readonly string[]): Promise<UpPlace & { close(): Promise<void> }> {
+  const dir = await madeFolder(fixtures)
   const up = await openUp(dir)
   const token = (await readFile(join(dir, '.quartermaster', 'admin-token'), 'utf8')).trim()
   const control = createControlClient({ url: up.url, token })
@@ -141,9 +141,9 @@ export async function breakFeed({ dir, control }: Place, agent: string): Promise
   })
 }
 
-async function madeFolder(desks: readonly string[]): Promise<string> {
+async function madeFolder(fixtures: readonly string[]): Promise<string> {
   const dir = await mkdtemp(join(tmpdir(), 'agreement-'))
-  await writeFiles(dir, filesFor(desks))
+  await writeFiles(dir, filesFor(fixtures))
   return dir
 }
 

@@ -4,7 +4,7 @@ import type { Served } from './runtimes.ts'
 import { ID, normalized, type Told } from './told.ts'
 
 /** What one runtime has of the agents of its desk. */
-export interface Desk {
+export interface Fixture {
   readonly name: string
   readonly place: Place
   readonly clerk: Served
@@ -23,7 +23,7 @@ export const OF_VIEWS: ReadonlySet<string> = new Set([...OF_GATEWAY, 'read_docs'
 export const nameOf = ({ tool, what }: Case): string => `${tool}: ${what}`
 
 /** Goes through all cases, one after the other, as one runtime's user would. */
-export async function play({ name, place, clerk, reader }: Desk, skips: (one: Case) => boolean): Promise<Transcript> {
+export async function play({ name, place, clerk, reader }: Fixture, skips: (one: Case) => boolean): Promise<Transcript> {
   const ids = new Map<string, string>()
   const peer = await peerOf(name, place)
   const transcript: Record<string, Told> = {}
@@ -40,10 +40,10 @@ export async function play({ name, place, clerk, reader }: Desk, skips: (one: Ca
   return transcript
 }
 
-async function peerOf(desk: string, { control, fileOf }: Place): Promise<Peer> {
-  const agent = `top-${desk}`
+async function peerOf(fixture: string, { control, fileOf }: Place): Promise<Peer> {
+  const agent = `top-${fixture}`
   return {
-    clerk: `clerk-${desk}`,
+    clerk: `clerk-${fixture}`,
     file: await fileOf(agent),
     async call(tool, input) {
       const { result } = await control.call({ agent, tool, input })

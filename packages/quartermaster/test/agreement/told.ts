@@ -77,12 +77,12 @@ export const ID = /\b(op|ws|att|msg|mem|conv|task|chat)_[\w-]{8,}/g
  * All that may differ between two runtimes, in one place: ids and times are new each time, each runtime has agents and a folder
  * of its own, two cores have two addresses, and definitions are counted each time they are loaded.
  */
-export function normalized(told: Told, desk: string): Told {
+export function normalized(told: Told, fixture: string): Told {
   return leveled(told, text =>
     text
       .replace(REST, '\n[REST]')
-      .replaceAll(`-${desk}`, '')
-      .replaceAll(`desks/${desk}`, 'desk')
+      .replaceAll(`-${fixture}`, '')
+      .replaceAll(`desks/${fixture}`, 'desk')
       .replaceAll(/\bagreement-\w+/g, 'project')
       .replaceAll(/http:\/\/127\.0\.0\.1:\d+/g, '')
       .replaceAll(ID, '$1_…')

@@ -6,20 +6,20 @@ import type { Generation, Services } from '../../src/core/catalogue/index.ts'
 import { createHub } from '../../src/testing/hub.ts'
 
 /** What the registry and the desks of the platform do has nothing to do here: only definitions are looked at. */
-const DESK = (() => {}) as never
+const UNUSED = (() => {}) as never
 const SERVICES: Services = {
-  registry: DESK,
+  registry: UNUSED,
   paths: { projectDir: '/project', dataDir: '/project/.quartermaster' },
   secrets: { get: () => undefined },
-  people: DESK,
-  inbox: DESK,
-  history: DESK,
-  attachments: DESK,
-  memory: DESK,
-  workspace: DESK,
-  delegation: DESK,
-  web: DESK,
-  programs: DESK,
+  people: UNUSED,
+  inbox: UNUSED,
+  history: UNUSED,
+  attachments: UNUSED,
+  memory: UNUSED,
+  workspace: UNUSED,
+  delegation: UNUSED,
+  web: UNUSED,
+  programs: UNUSED,
 }
 
 /** Everything that is built in, and nothing else. */

@@ -52,7 +52,7 @@ const TOOLS = `
 `
 
 /** A project with tools that wait, work, ask and depend on a file. */
-export function deskProject(more: Record<string, string> = {}): Promise<string> {
+export function fixtureProject(more: Record<string, string> = {}): Promise<string> {
   return makeProject({
     'capabilities/desk.ts': TOOLS,
     'agents/default.json': '{ "capabilities": { "desk": {} } }',

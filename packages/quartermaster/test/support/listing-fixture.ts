@@ -12,7 +12,7 @@ import {
   program,
   SDK_SERVER,
   startHttpServer,
-  type UpstreamDesk,
+  type UpstreamFixture,
 } from './upstream-fixture.ts'
 export type Definition = Readonly<Record<string, unknown>> & { readonly name: string }
 
@@ -60,7 +60,7 @@ async function definitionsFile(tools: readonly Definition[]): Promise<{ flag: st
 }
 
 /** An `up` whose upstream `desk` lists what it is told to, seen for the first time with `tools`. */
-export interface ListingDesk extends UpstreamDesk {
+export interface ListingFixture extends UpstreamFixture {
   readonly say: Listing['say']
   review(): Promise<ReviewItem[]>
   report(): Promise<ResolutionEntry[]>
@@ -74,23 +74,23 @@ export interface ListingOptions {
 export async function openListingFixture(
   tools: readonly Definition[],
   { config = {}, flags = [] }: ListingOptions = {},
-): Promise<ListingDesk> {
+): Promise<ListingFixture> {
   const { entry, say } = await listing(tools, ...flags)
-  const desk = await openFixture({ mcpServers: { desk: { ...entry, era: 'legacy', ...config } } })
-  await expect.poll(async () => (await desk.status('desk'))?.state).toBe('up')
+  const fixture = await openFixture({ mcpServers: { desk: { ...entry, era: 'legacy', ...config } } })
+  await expect.poll(async () => (await fixture.status('desk'))?.state).toBe('up')
   return {
-    ...desk,
+    ...fixture,
     say,
-    review: async () => (await desk.run('upstreams', 'review', '--json')).json<ReviewItem[]>(),
+    review: async () => (await fixture.run('upstreams', 'review', '--json')).json<ReviewItem[]>(),
     report: async () =>
-      (await desk.run('agents', 'check', 'default', '--json')).json<{ report: ResolutionEntry[] }>().report,
+      (await fixture.run('agents', 'check', 'default', '--json')).json<{ report: ResolutionEntry[] }>().report,
   }
 }
 
 /** A client that counts how often it was told to list again. */
-export async function watchingClient(desk: UpstreamDesk) {
+export async function watchingClient(fixture: UpstreamFixture) {
   const seen = { changes: 0 }
-  const client = await desk.connect('auto', { listChanged: { tools: { onChanged: () => void seen.changes++ } } })
+  const client = await fixture.connect('auto', { listChanged: { tools: { onChanged: () => void seen.changes++ } } })
   return { client, seen, names: () => namesOf(client) }
 }
 
@@ -105,14 +105,14 @@ export interface RecordingClient {
   stop(): Promise<void>
 }
 
-export async function recordingClient(desk: UpstreamDesk, era: ClientEra): Promise<RecordingClient> {
+export async function recordingClient(fixture: UpstreamFixture, era: ClientEra): Promise<RecordingClient> {
   const shown = new Set<string>()
   let last: readonly { name: string }[] = []
   const keep = (tools: typeof last) => {
     last = tools
     shown.add(JSON.stringify(tools))
   }
-  const client = await desk.connect(era, {
+  const client = await fixture.connect(era, {
     listChanged: { tools: { debounceMs: 0, onChanged: (_error, tools) => tools && keep(tools) } },
   })
   const over = new AbortController()

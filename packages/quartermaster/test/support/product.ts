@@ -92,7 +92,7 @@ async function runHere(
   options: RunOptions,
   withPerson = (host: CliHost) => host,
 ): Promise<Finished> {
-  const own = standIn(options)
+  const own = isolated(options)
   own.stdin.end(options.input ?? '')
   const written = Promise.all([text(own.stdout), text(own.stderr)])
   const host = createHost(own, options.signal ?? new AbortController().signal, { log: silentLog })
@@ -104,7 +104,7 @@ async function runHere(
 }
 
 /** What a command takes for its process. */
-function standIn({ cwd, env = {} }: RunOptions) {
+function isolated({ cwd, env = {} }: RunOptions) {
   const [stdin, stdout, stderr] = [new PassThrough(), new PassThrough(), new PassThrough()]
   return { stdin, stdout, stderr, cwd, env: { ...inheritedEnv(), ...env }, interrupt: () => {}, isWhole: false }
 }
@@ -161,7 +161,7 @@ export interface OpenUpOptions {
 /** The same for whoever has it for several tests and ends it himself. */
 export async function openUp(cwd: string, { args = [], env = {}, onStarted }: OpenUpOptions = {}): Promise<RunningUp> {
   await builtinsLoaded()
-  const own = standIn({ cwd, env })
+  const own = isolated({ cwd, env })
   const stopping = new AbortController()
   const stderr = collected(own.stderr)
   const ended = runCli(upArgs(args), createHost(own, stopping.signal, { log: silentLog }))

@@ -1,4 +1,4 @@
-import type { UpstreamDesk } from './upstream-fixture.ts'
+import type { UpstreamFixture } from './upstream-fixture.ts'
 
 /** Calls a tool with whatever else the request is to have; answers the result, or the error. */
 export type RawCall = (tool: string, args: object, more?: object) => Promise<Record<string, unknown>>
@@ -17,7 +17,7 @@ export interface RawClient {
 
 /** A client of the newer era that sends what it is told to. */
 export async function rawCall(
-  { up, tokenFor }: Pick<UpstreamDesk, 'up' | 'tokenFor'>,
+  { up, tokenFor }: Pick<UpstreamFixture, 'up' | 'tokenFor'>,
   { agent = 'default', headers = {} }: RawClient = {},
 ): Promise<RawCall> {
   const token = await tokenFor(agent)

@@ -1,19 +1,19 @@
 import type { Client } from '@modelcontextprotocol/client'
 import { expect } from 'vitest'
-import { type DeskOptions, openFixture, program, SDK_SERVER, textOf, type UpstreamDesk } from './upstream-fixture.ts'
+import { type FixtureOptions, openFixture, program, SDK_SERVER, textOf, type UpstreamFixture } from './upstream-fixture.ts'
 
 /** A desk with two agents that have the same upstreams, and a client of each. */
 export interface TwoAgents {
-  readonly desk: UpstreamDesk
+  readonly desk: UpstreamFixture
   readonly ada: Client
   readonly bob: Client
 }
 
-export async function openForTwo(mcpServers: DeskOptions['mcpServers']): Promise<TwoAgents> {
+export async function openForTwo(mcpServers: FixtureOptions['mcpServers']): Promise<TwoAgents> {
   const all = { capabilities: Object.fromEntries(Object.keys(mcpServers).map(name => [name, {}])) }
-  const desk = await openFixture({ mcpServers, agents: { ada: all, bob: all } })
-  const [ada, bob] = await Promise.all([desk.connect('auto', { agent: 'ada' }), desk.connect('auto', { agent: 'bob' })])
-  return { desk, ada, bob }
+  const fixture = await openFixture({ mcpServers, agents: { ada: all, bob: all } })
+  const [ada, bob] = await Promise.all([fixture.connect('auto', { agent: 'ada' }), fixture.connect('auto', { agent: 'bob' })])
+  return { desk: fixture, ada, bob }
 }
 
 /** A server that shows Ada another `echo` than the one that was looked at, which Bob has. */

@@ -20,7 +20,7 @@ export const ILL_SERVER = testing('ill-server.mjs')
 export type ClientEra = 'auto' | 'legacy'
 
 /** An `up` with upstreams, and clients of its agents. */
-export interface UpstreamDesk<Up extends RunningUp = RunningUp> {
+export interface UpstreamFixture<Up extends RunningUp = RunningUp> {
   readonly dir: string
   readonly up: Up
   tokenFor(agent: string): Promise<string>
@@ -33,7 +33,7 @@ export interface UpstreamDesk<Up extends RunningUp = RunningUp> {
   untilUp(...names: string[]): Promise<void>
 }
 
-export interface DeskOptions {
+export interface FixtureOptions {
   readonly mcpServers: Record<string, unknown>
   readonly agents?: Record<string, unknown>
   readonly files?: Record<string, string>
@@ -48,28 +48,28 @@ export function program(server: string, ...args: string[]) {
 }
 
 /** Every agent that is not described has all upstreams. */
-export async function openFixture(options: DeskOptions): Promise<UpstreamDesk> {
-  return onFixture(await deskProject(options), options.env)
+export async function openFixture(options: FixtureOptions): Promise<UpstreamFixture> {
+  return onFixture(await fixtureProject(options), options.env)
 }
 
 /** The same with an `up` that is a process of its own. */
-export async function openProcessFixture(options: DeskOptions): Promise<UpstreamDesk<UpProcess>> {
-  return onProcessFixture(await deskProject(options), options.env)
+export async function openProcessFixture(options: FixtureOptions): Promise<UpstreamFixture<UpProcess>> {
+  return onProcessFixture(await fixtureProject(options), options.env)
 }
 
 /** Starts `up` in a project that is there. */
-export async function onFixture(dir: string, env: Record<string, string> = {}): Promise<UpstreamDesk> {
-  return deskOf(dir, await startUp(dir, [], env))
+export async function onFixture(dir: string, env: Record<string, string> = {}): Promise<UpstreamFixture> {
+  return fixtureOf(dir, await startUp(dir, [], env))
 }
 
 export async function onProcessFixture(
   dir: string,
   env: Record<string, string> = {},
-): Promise<UpstreamDesk<UpProcess>> {
-  return deskOf(dir, await startUpProcess(dir, [], env))
+): Promise<UpstreamFixture<UpProcess>> {
+  return fixtureOf(dir, await startUpProcess(dir, [], env))
 }
 
-function deskProject({ mcpServers, agents, files = {}, settings = {} }: DeskOptions): Promise<string> {
+function fixtureProject({ mcpServers, agents, files = {}, settings = {} }: FixtureOptions): Promise<string> {
   const all = { capabilities: Object.fromEntries(Object.keys(mcpServers).map(name => [name, {}])) }
   const described = Object.entries(agents ?? { default: all })
   return makeProject({
@@ -79,7 +79,7 @@ function deskProject({ mcpServers, agents, files = {}, settings = {} }: DeskOpti
   })
 }
 
-function deskOf<Up extends RunningUp>(dir: string, up: Up): UpstreamDesk<Up> {
+function fixtureOf<Up extends RunningUp>(dir: string, up: Up): UpstreamFixture<Up> {
   const run = (...args: string[]) => quartermaster(args, { cwd: dir })
   async function control<T>(operation: string, input: Record<string, unknown> = {}): Promise<T> {
     const token = (await readFile(join(dir, '.quartermaster', 'admin-token'), 'utf8')).trim()

@@ -6,9 +6,9 @@ import { type Messages, messageHandlers, readerOf } from '../../core/messages/in
 import { createApiService } from '../../core/organisation/index.ts'
 import { deferred } from '../../testing/deferred.ts'
 import { ADMIN_TOKEN, startHttpServer, type TestServerOptions } from '../../testing/http-server.ts'
-import { type MessageDeskOptions, openDatabase, openMessages } from '../../testing/message-fixture.ts'
+import { type MessageFixtureOptions, openDatabase, openMessages } from '../../testing/message-fixture.ts'
 
-async function open(more: TestServerOptions = {}, options: MessageDeskOptions = {}) {
+async function open(more: TestServerOptions = {}, options: MessageFixtureOptions = {}) {
   const at = await openMessages(options)
   const { organisation, clock } = at
   const over = deferred<void>()

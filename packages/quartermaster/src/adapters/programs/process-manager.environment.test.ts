@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { callTool, herdFixture, openChannel } from '../mcp-upstream/testing/child-fixture.ts'
+import { callTool, processManagerFixture, openChannel } from '../mcp-upstream/testing/child-fixture.ts'
 import { childEnvironment } from './process-manager.ts'
 
 const MINE = {
@@ -61,7 +61,7 @@ describe('the environment of a child', () => {
   })
 
   it('is what the child really sees', async () => {
-    const { herd } = await herdFixture({ inherited: { ...MINE, PATH: process.env.PATH } })
+    const { herd } = await processManagerFixture({ inherited: { ...MINE, PATH: process.env.PATH } })
     const server = await openChannel({ herd, env: { API_KEY: 'k' } })
     expect(JSON.parse(await callTool(server, 'env'))).toEqual({
       ...PASSED,

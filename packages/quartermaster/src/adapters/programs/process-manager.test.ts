@@ -8,7 +8,7 @@ import {
   allGone,
   callTool,
   eventually,
-  herdFixture,
+  processManagerFixture,
   isAlive,
   openChannel,
   tempFolder,
@@ -49,7 +49,7 @@ describe.skipIf(!onLinux)('closing one child', () => {
     ['by SIGTERM', 'trap "echo terminated; exit 0" TERM; while :; do sleep 0.01; done'],
   ])('asks it first %s', async (_how, script) => {
     const file = join(await tempFolder(), 'said')
-    const { herd } = await herdFixture()
+    const { herd } = await processManagerFixture()
     const program = { command: 'sh', args: ['-c', `echo ready >&2; { ${script}; } >"${file}"`], env: {}, cwd: '/' }
     const child = await herd.spawn({ ...program, stop: { graceMs: 300, termMs: 10_000 } })
     await new Promise(resolve => child.stderr.once('data', resolve))
@@ -59,7 +59,7 @@ describe.skipIf(!onLinux)('closing one child', () => {
   })
 
   it('leaves the others alone', async () => {
-    const { herd } = await herdFixture()
+    const { herd } = await processManagerFixture()
     const [one, other] = [await openChannel({ herd }), await openChannel({ herd, flags: ['--fork-detached'] })]
     const pids = JSON.parse(await callTool(other, 'pids')) as number[]
     await one.channel.close()
@@ -77,7 +77,7 @@ describe.skipIf(!onLinux)('closing one child', () => {
 
   it('is done by itself when it dies and leaves what was seen before, with what that has started since', async () => {
     const clock = createLookingClock()
-    const { herd } = await herdFixture({ clock })
+    const { herd } = await processManagerFixture({ clock })
     const bare = 'echo $$; read -r line; sleep 1000 & echo $!; exec sleep 1000'
     const child = await herd.spawn({
       command: 'sh',
@@ -98,7 +98,7 @@ describe.skipIf(!onLinux)('closing one child', () => {
   })
 
   it('ends also what others of its group have started without any mark, when it has died before anybody looked', async () => {
-    const { herd } = await herdFixture()
+    const { herd } = await processManagerFixture()
     const inGroup = `sh -c 'echo $$; env -i setsid sleep 1000 & echo $!; wait'`
     const child = await herd.spawn({ command: 'sh', args: ['-c', `${inGroup} &`], env: {}, cwd: '/' })
     const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
@@ -110,7 +110,7 @@ describe.skipIf(!onLinux)('closing one child', () => {
   })
 
   it('leaves alone what says that it goes on without it, as another gateway does, and what that has started', async () => {
-    const { herd } = await herdFixture()
+    const { herd } = await processManagerFixture()
     const child = await herd.spawn({ command: 'sh', args: ['-c', `${APART} & wait`], env: {}, cwd: '/' })
     const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
     const pids = [Number((await lines.next()).value), Number((await lines.next()).value)]
@@ -123,7 +123,7 @@ describe.skipIf(!onLinux)('closing one child', () => {
 
 describe.skipIf(!onLinux)('a herd', () => {
   it('ends all its children, and starts none afterwards', async () => {
-    const { herd } = await herdFixture()
+    const { herd } = await processManagerFixture()
     const servers = await Promise.all(
       [[], ['--stubborn'], ['--fork-detached']].map(flags => openChannel({ herd, flags })),
     )
@@ -139,7 +139,7 @@ describe.skipIf(!onLinux)('a herd', () => {
   })
 
   it('has one reaper however often children start, and nothing is left of any', async () => {
-    const { herd } = await herdFixture()
+    const { herd } = await processManagerFixture()
     const before = (await readdir('/proc/self/fd')).length
     const reapers = new Set<number | undefined>()
     for (let i = 0; i < 100; i += 10) {
@@ -155,13 +155,13 @@ describe.skipIf(!onLinux)('a herd', () => {
   })
 
   it('has no reaper without children', async () => {
-    const { herd } = await herdFixture()
+    const { herd } = await processManagerFixture()
     expect(herd.reaperPid()).toBeUndefined()
     await herd.close()
   })
 
   it('is closed all the same when the reaper was stopped by somebody', async () => {
-    const { herd } = await herdFixture()
+    const { herd } = await processManagerFixture()
     await openChannel({ herd })
     const reaper = herd.reaperPid() ?? 0
     process.kill(reaper, 'SIGSTOP')
@@ -170,7 +170,7 @@ describe.skipIf(!onLinux)('a herd', () => {
   })
 
   it('gets a new reaper when somebody kills it', async () => {
-    const { herd } = await herdFixture()
+    const { herd } = await processManagerFixture()
     await openChannel({ herd })
     const first = herd.reaperPid() ?? 0
     process.kill(first, 'SIGKILL')
@@ -194,7 +194,7 @@ describe.skipIf(!onLinux)('a sweep at the start', () => {
   }
 
   it('kills what earlier runs of this folder have left, and nothing else', async () => {
-    const { herd, dataDir } = await herdFixture()
+    const { herd, dataDir } = await processManagerFixture()
     const folder = folderMark(dataDir)
     const left = [await stray(`${folder}.${newRun()}.1`), await stray(`${folder}.${newRun()}.27`)]
     const others = [
@@ -225,7 +225,7 @@ describe.skipIf(!onLinux)('a sweep at the start', () => {
   }
 
   it('kills what those have started as well, whatever it has lost', async () => {
-    const { herd, dataDir } = await herdFixture()
+    const { herd, dataDir } = await processManagerFixture()
     const bare = `sh -c 'echo $$; exec sleep 1000'`
     const pids = await leftBy(dataDir, `env -i setsid ${bare} & env -i ${bare} & wait`)
     expect(await herd.sweep()).toBe(3)
@@ -233,7 +233,7 @@ describe.skipIf(!onLinux)('a sweep at the start', () => {
   })
 
   it('leaves alone what goes on without those, and what that has started', async () => {
-    const { herd, dataDir } = await herdFixture()
+    const { herd, dataDir } = await processManagerFixture()
     const [left = 0, ...apart] = await leftBy(dataDir, `${APART} & wait`)
     onTestFinished(() => apart.forEach(pid => void process.kill(pid, 'SIGKILL')))
     expect(await herd.sweep()).toBe(1)
@@ -243,7 +243,7 @@ describe.skipIf(!onLinux)('a sweep at the start', () => {
   it.skipIf(process.getuid?.() !== 0)(
     'leaves processes of other users alone, also where it could kill them',
     async () => {
-      const { herd, dataDir } = await herdFixture()
+      const { herd, dataDir } = await processManagerFixture()
       const child = spawn('sh', ['-c', 'echo 1; exec sleep 1000'], {
         env: { PATH: process.env.PATH, QUARTERMASTER_UPSTREAM: `${folderMark(dataDir)}.${newRun()}.1` },
         stdio: ['ignore', 'pipe', 'inherit'],
@@ -258,7 +258,7 @@ describe.skipIf(!onLinux)('a sweep at the start', () => {
   )
 
   it('finds nothing where all is well', async () => {
-    const { herd } = await herdFixture()
+    const { herd } = await processManagerFixture()
     expect(await herd.sweep()).toBe(0)
   })
 

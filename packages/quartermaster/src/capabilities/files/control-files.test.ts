@@ -1,7 +1,7 @@
 import { mkdir, readdir, rm, symlink } from 'node:fs/promises'
 import { basename } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { type DeskOptions, type FilesDesk, filesFixture } from '../../testing/files-fixture.ts'
+import { type FixtureOptions, type FilesFixture, filesFixture } from '../../testing/files-fixture.ts'
 import { fold } from '../shared/text.ts'
 
 const PROJECT = {
@@ -13,7 +13,7 @@ const PROJECT = {
 }
 
 /** An agent that was given the whole project folder. */
-const openFixture = (options: DeskOptions = {}) => filesFixture({ dirs: ['.'], files: PROJECT, ...options })
+const openFixture = (options: FixtureOptions = {}) => filesFixture({ dirs: ['.'], files: PROJECT, ...options })
 
 const refused = (path: string) =>
   `"${path}" was not written: it belongs to the project's control files ` +
@@ -22,7 +22,7 @@ const refused = (path: string) =>
   'under "files" in its file.'
 
 /** What is said to every way of writing; once, when it is always the same. */
-async function writing(desk: FilesDesk, path: string): Promise<string[]> {
+async function writing(desk: FilesFixture, path: string): Promise<string[]> {
   const said = new Set<string>()
   for (const how of [{}, { createFolders: true }, { mode: 'create' }, { mode: 'create', createFolders: true }]) {
     const { ok, text } = await desk.write({ path, content: 'mine', ...how })
@@ -32,7 +32,7 @@ async function writing(desk: FilesDesk, path: string): Promise<string[]> {
 }
 
 /** What is no longer as it was. */
-async function changes(desk: FilesDesk): Promise<string[]> {
+async function changes(desk: FilesFixture): Promise<string[]> {
   const names = await readdir(desk.project.dir, { recursive: true })
   const changed = names.filter(name => /new|\.tmp$/.test(name))
   for (const file of Object.keys(PROJECT)) if ((await desk.project.read(file)) !== 'original') changed.push(file)

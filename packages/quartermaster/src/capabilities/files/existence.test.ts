@@ -1,9 +1,9 @@
 import { chmod, rm, symlink } from 'node:fs/promises'
 import { describe, expect, it } from 'vitest'
-import { type DeskOptions, type FilesDesk, filesFixture, type Said } from '../../testing/files-fixture.ts'
+import { type FixtureOptions, type FilesFixture, filesFixture, type Said } from '../../testing/files-fixture.ts'
 
 /** Everything an agent can ask about a path, and what it is told, with the path itself left out. */
-async function answersAbout(desk: FilesDesk, path: string): Promise<string[]> {
+async function answersAbout(desk: FilesFixture, path: string): Promise<string[]> {
   const asked: [string, Said][] = [
     [path, await desk.read({ path })],
     [path, await desk.list({ path, depth: 3 })],
@@ -20,7 +20,7 @@ async function answersAbout(desk: FilesDesk, path: string): Promise<string[]> {
 const OUTSIDE = expect.stringContaining('\\"PATH\\" is outside of the folders you may use')
 
 /** Compares all answers about both. Outside, they are one and the same. */
-async function areAlike(desk: FilesDesk, existing: string, absent: string): Promise<string[]> {
+async function areAlike(desk: FilesFixture, existing: string, absent: string): Promise<string[]> {
   const answers = await answersAbout(desk, existing)
   expect(await answersAbout(desk, absent)).toEqual(answers)
   return [...new Set(answers)]
@@ -40,7 +40,7 @@ const LINKS = {
 }
 
 /** A folder with the data folder in it, and links that lead out of it. */
-async function deskWithLinks(options: DeskOptions): Promise<FilesDesk> {
+async function deskWithLinks(options: FixtureOptions): Promise<FilesFixture> {
   const files = { 'outside/secret': 'SECRET', 'outside/sub/deep': 'SECRET', 'work/a': 'inside', 'other/a': 'inside' }
   const desk = await filesFixture({ files, dataDir: 'work/.quartermaster', ...options })
   await symlink('circle', desk.project.path('outside/circle'))

@@ -2,12 +2,12 @@ import { execFile } from 'node:child_process'
 import { symlink, writeFile } from 'node:fs/promises'
 import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
-import { type FilesDesk, filesFixture, type Said } from '../../testing/files-fixture.ts'
+import { type FilesFixture, filesFixture, type Said } from '../../testing/files-fixture.ts'
 
 const entries = (said: Said) => said.data.entries as { path: string; kind: string; size?: number; leadsTo?: string }[]
 const shown = (said: Said) => entries(said).map(entry => entry.path)
 
-async function allPages(desk: FilesDesk, input: object): Promise<string[][]> {
+async function allPages(desk: FilesFixture, input: object): Promise<string[][]> {
   const pages: string[][] = []
   let cursor: string | undefined
   do {

@@ -1,9 +1,9 @@
 import { chmod, readdir, symlink } from 'node:fs/promises'
 import { describe, expect, it } from 'vitest'
-import { type FilesDesk, filesFixture, type Said } from '../../testing/files-fixture.ts'
+import { type FilesFixture, filesFixture, type Said } from '../../testing/files-fixture.ts'
 
 /** Each tool, asked for a path. */
-async function askAll(desk: FilesDesk, path: string): Promise<Said[]> {
+async function askAll(desk: FilesFixture, path: string): Promise<Said[]> {
   return [
     await desk.read({ path }),
     await desk.list({ path }),

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process'
 import { readdir } from 'node:fs/promises'
 import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
-import { type FilesDesk, filesFixture } from '../../testing/files-fixture.ts'
+import { type FilesFixture, filesFixture } from '../../testing/files-fixture.ts'
 
 // Another process, so that the swaps fall between any two steps of a call. It swaps a real thing with a link to its
 // double outside and back, as fast as it can, a bounded number of times.
@@ -17,7 +17,7 @@ const SWAPPER = `
   }
 `
 
-async function whileSwapping(desk: FilesDesk, thing: string, work: () => Promise<unknown>): Promise<number> {
+async function whileSwapping(desk: FilesFixture, thing: string, work: () => Promise<unknown>): Promise<number> {
   const args = [desk.project.path(`work/${thing}`), desk.project.path(`outside/${thing}`), '12000']
   const swapper = { isDone: false }
   const swapped = promisify(execFile)(process.execPath, ['-e', SWAPPER, ...args]).finally(() => {

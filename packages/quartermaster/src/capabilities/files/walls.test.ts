@@ -3,12 +3,12 @@ import { mkdir, readdir, rename, rm, symlink } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { promisify } from 'node:util'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { type FilesDesk, filesFixture, type Said } from '../../testing/files-fixture.ts'
+import { type FilesFixture, filesFixture, type Said } from '../../testing/files-fixture.ts'
 
 const run = promisify(execFile)
 
 /** Everything an agent can try with a path. */
-async function tryAll(desk: FilesDesk, path: string): Promise<Said[]> {
+async function tryAll(desk: FilesFixture, path: string): Promise<Said[]> {
   return [
     await desk.read({ path }),
     await desk.list({ path, depth: 5 }),

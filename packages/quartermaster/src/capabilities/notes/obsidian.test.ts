@@ -3,20 +3,20 @@ import { mkdir, symlink } from 'node:fs/promises'
 import { describe, expect, it } from 'vitest'
 import { TLS_IDENTITY } from '../../adapters/mcp-upstream/testing/tls-identity.ts'
 import type { Probe, ProbeVerdict } from '../../core/catalogue/index.ts'
-import { type NotesDesk, type NotesDeskOptions, notesFixture } from '../../testing/notes-fixture.ts'
+import { type NotesFixture, type NotesFixtureOptions, notesFixture } from '../../testing/notes-fixture.ts'
 import { tempProject } from '../../testing/temp-project.ts'
 import { type RestServer, type RestServerOptions, restServer } from './testing/rest-server.ts'
 
 const KEY = 'a'.repeat(64)
 
-interface SeatOptions extends NotesDeskOptions {
+interface SeatOptions extends NotesFixtureOptions {
   server?: Partial<RestServerOptions>
   /** What the agent's file says beside the address and the secret. */
   rest?: object
 }
 
 /** A vault on disk, and an Obsidian that has it open. */
-async function seat(options: SeatOptions = {}): Promise<{ desk: NotesDesk; rest: RestServer }> {
+async function seat(options: SeatOptions = {}): Promise<{ desk: NotesFixture; rest: RestServer }> {
   const project = await tempProject(options.files)
   await mkdir(project.path('vault'), { recursive: true })
   const rest = await restServer({ vault: project.path('vault'), key: KEY, ...options.server })
@@ -25,7 +25,7 @@ async function seat(options: SeatOptions = {}): Promise<{ desk: NotesDesk; rest:
   return { desk, rest }
 }
 
-async function look({ obsidian }: NotesDesk): Promise<ProbeVerdict | boolean> {
+async function look({ obsidian }: NotesFixture): Promise<ProbeVerdict | boolean> {
   return (obsidian.dependency.probe as Probe).run({ signal: new AbortController().signal, hasSecret: () => true })
 }
 

@@ -1,10 +1,10 @@
 import { chmodSync, readFileSync, writeFileSync } from 'node:fs'
 import { mkdir, readdir, stat, symlink } from 'node:fs/promises'
 import { describe, expect, it } from 'vitest'
-import { type NotesDesk, notesFixture } from '../../testing/notes-fixture.ts'
+import { type NotesFixture, notesFixture } from '../../testing/notes-fixture.ts'
 
 /** Somebody else, who writes right before a new text takes its place, as often as told. */
-function meddler(desk: NotesDesk, path: string, { times, write }: { times: number; write(text: string): string }) {
+function meddler(desk: NotesFixture, path: string, { times, write }: { times: number; write(text: string): string }) {
   const file = desk.project.path(`vault/${path}`)
   let looks = 0
   // The first look of each attempt is before anything is touched, the second before the file takes its name.

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest'
 import { sha256 } from '../../adapters/system/index.ts'
 import type { WorkspaceRow } from '../../contracts/index.ts'
-import { seat } from '../../testing/memory-fixture.ts'
+import { workspaceRow } from '../../testing/memory-fixture.ts'
 import { relationOf } from '../organisation/index.ts'
 import { createMemoryScopes } from './index.ts'
 
 const scopes = createMemoryScopes(sha256)
-const at = (id: string, parentId: string | null, organisation = 'acme') => seat(id, { organisation, parentId })
+const at = (id: string, parentId: string | null, organisation = 'acme') => workspaceRow(id, { organisation, parentId })
 
 /** A root with two below it, each of which leads two; and another organisation with the same ids. */
 const PLACES = [
@@ -51,7 +51,7 @@ describe('who reads what', () => {
   })
 
   it('GLOBAL is read by all of the organisation and written with the ability', () => {
-    const chief = seat('chief', { organisation: 'acme', abilities: ['memory.global'] })
+    const chief = workspaceRow('chief', { organisation: 'acme', abilities: ['memory.global'] })
     const scope = scopes.writable(chief, 'GLOBAL')
     for (const reader of PLACES) {
       expect(scopes.readable(reader, 'GLOBAL')).toEqual([scope])

@@ -2,12 +2,12 @@ import { describe, expect, it } from 'vitest'
 import { DEFAULT_ORGANISATION } from '../../contracts/index.ts'
 import { deferred } from '../../testing/deferred.ts'
 import { createFakeClock } from '../../testing/fake-clock.ts'
-import { seat } from '../../testing/memory-fixture.ts'
+import { workspaceRow } from '../../testing/memory-fixture.ts'
 import { createMemoryStore } from '../../testing/memory-store.ts'
 import { sharedStorages } from '../../testing/shared-storage.ts'
 import { createCachingStore, insert, mustExist, type Store, type StoreNews, update } from './index.ts'
 
-const BOB = seat('ws_bob', { organisation: DEFAULT_ORGANISATION, parentId: 'ws_root' })
+const BOB = workspaceRow('ws_bob', { organisation: DEFAULT_ORGANISATION, parentId: 'ws_root' })
 
 const archive = update('workspaces', { where: { id: BOB.id }, set: { status: 'archived' } })
 

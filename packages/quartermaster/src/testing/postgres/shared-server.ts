@@ -14,7 +14,7 @@ declare module 'vitest' {
  */
 export default async function share({ provide }: TestProject): Promise<() => Promise<void>> {
   let starting: Promise<PostgresServer> | undefined
-  const desk = createServer(socket => {
+  const fixture = createServer(socket => {
     socket.on('error', () => {})
     starting ??= startPostgres()
     starting.then(
@@ -22,9 +22,9 @@ export default async function share({ provide }: TestProject): Promise<() => Pro
       (error: unknown) => socket.end(JSON.stringify({ error: String(error) })),
     )
   })
-  provide('postgresFixture', await listening(desk))
+  provide('postgresFixture', await listening(fixture))
   return async () => {
-    desk.close()
+    fixture.close()
     // One that could not be started has told whoever asked.
     const server = await starting?.catch(() => undefined)
     await server?.stop()

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { SendFailure } from '../peer/channel.ts'
-import { sightingsStage } from '../testing/listing-fixture.ts'
+import { listingStage } from '../testing/listing-fixture.ts'
 
 const FOREVER = new AbortController().signal
 
@@ -8,7 +8,7 @@ const busy = (retryAfterMs: number) => new SendFailure('HTTP 429', { wasSent: 'n
 
 /** A server that tells of changes, listed once by the connection that all share or by an agent's own. */
 async function listed(isOwn: boolean) {
-  const desk = sightingsStage({ listChanged: true })
+  const desk = listingStage({ listChanged: true })
   const { clock, server, session, lister, own, compared } = desk
   await (isOwn ? lister.compare(own, session, FOREVER) : lister.take(session, FOREVER))
   const looks = () => (isOwn ? compared.length : server.lists)

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { RpcError, SendFailure } from '../peer/channel.ts'
-import { sightingsStage as stage } from '../testing/listing-fixture.ts'
+import { listingStage as stage } from '../testing/listing-fixture.ts'
 
 const FOREVER = new AbortController().signal
 

@@ -30,17 +30,17 @@ export async function tempFolder(): Promise<string> {
   return dir
 }
 
-interface HerdDesk {
+interface ProcessManagerFixture {
   readonly herd: ProcessManager
   readonly dataDir: string
 }
 
 /** A herd over a folder of its own. Its children end with the test. */
-export async function herdFixture(options: Partial<ProcessManagerOptions> = {}): Promise<HerdDesk> {
+export async function processManagerFixture(options: Partial<ProcessManagerOptions> = {}): Promise<ProcessManagerFixture> {
   const dataDir = await tempFolder()
-  const herd = createProcessManager({ clock: createSystemClock(), dataDir, ...options })
-  onTestFinished(() => herd.close())
-  return { herd, dataDir }
+  const processManager = createProcessManager({ clock: createSystemClock(), dataDir, ...options })
+  onTestFinished(() => processManager.close())
+  return { herd: processManager, dataDir }
 }
 
 /** A channel, and everything that came out of it. */
@@ -58,7 +58,7 @@ interface OpenedChannel {
   ask(method: string, params?: Record<string, unknown>): Promise<Message>
 }
 
-export interface ChannelDeskOptions extends Partial<Omit<StdioChannelOptions, 'processes'>> {
+export interface ChannelFixtureOptions extends Partial<Omit<StdioChannelOptions, 'processes'>> {
   readonly herd?: ProcessManager
   /** Of the ill-behaved server. */
   readonly flags?: readonly string[]
@@ -70,9 +70,9 @@ export async function openChannel({
   flags = [],
   secrets = [],
   ...options
-}: ChannelDeskOptions = {}): Promise<OpenedChannel> {
+}: ChannelFixtureOptions = {}): Promise<OpenedChannel> {
   const clock = createSystemClock()
-  const herd = options.herd ?? (await herdFixture()).herd
+  const processManager = options.herd ?? (await processManagerFixture()).herd
   const log = options.log ?? createChildLog({ clock, secrets })
   const messages: Message[] = []
   const ends: ChannelEnd[] = []
@@ -90,7 +90,7 @@ export async function openChannel({
     stop: QUICK_STOP,
     clock,
     ...options,
-    processes: herd,
+    processes: processManager,
     log,
   })
   const channel = await open(

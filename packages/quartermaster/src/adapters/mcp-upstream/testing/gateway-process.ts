@@ -15,11 +15,11 @@ const { dataDir, servers, looks } = JSON.parse(process.argv[2] ?? '{}') as {
 }
 const clock = createSystemClock()
 const looking = createLookingClock()
-const herd = createProcessManager({ clock: looks ? looking : { ...clock, after: () => () => {} }, dataDir })
+const processManager = createProcessManager({ clock: looks ? looking : { ...clock, after: () => () => {} }, dataDir })
 
 async function start([command = '', ...args]: string[]): Promise<void> {
   const log = createChildLog({ clock })
-  const open = openStdioChannel({ command, args, env: {}, cwd: '/', clock, processes: herd, log })
+  const open = openStdioChannel({ command, args, env: {}, cwd: '/', clock, processes: processManager, log })
   const answered = new Promise<void>((resolve, reject) => {
     const events = { onMessage: () => resolve(), onEnd: ({ reason }: { reason: string }) => reject(new Error(reason)) }
     void open(events, new AbortController().signal)
@@ -31,5 +31,5 @@ async function start([command = '', ...args]: string[]): Promise<void> {
 
 await Promise.all(servers.map(start))
 if (looks) await looking.looked()
-process.stdout.write(`ready ${herd.reaperPid()}\n`)
-process.stdin.on('data', () => void herd.close().then(() => process.stdout.write('closed\n')))
+process.stdout.write(`ready ${processManager.reaperPid()}\n`)
+process.stdin.on('data', () => void processManager.close().then(() => process.stdout.write('closed\n')))

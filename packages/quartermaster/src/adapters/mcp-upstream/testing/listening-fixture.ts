@@ -55,12 +55,12 @@ export function telling() {
 
 /** A server with its stream, and another one that was asked for beside it. */
 export async function askingBeside() {
-  const desk = telling()
-  desk.listening.acknowledged()
-  desk.listening.watch(new Set(['x://1']))
-  desk.listening.acknowledged()
-  desk.listening.watch(new Set(['x://1', 'x://2']))
-  return desk
+  const fixture = telling()
+  fixture.listening.acknowledged()
+  fixture.listening.watch(new Set(['x://1']))
+  fixture.listening.acknowledged()
+  fixture.listening.watch(new Set(['x://1', 'x://2']))
+  return fixture
 }
 
 /** What a server says of the stream that it was asked for at this place in the order. */

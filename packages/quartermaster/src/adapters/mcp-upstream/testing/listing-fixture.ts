@@ -6,7 +6,7 @@ import { factsOf, listedSession } from './bare-session.ts'
 import { untilAborted } from './until-aborted.ts'
 
 /** A server that is listed, as slowly as the test wants. */
-export function sightingsStage(tools = {}) {
+export function listingStage(tools = {}) {
   const clock = createFakeClock()
   const server = {
     lists: 0,

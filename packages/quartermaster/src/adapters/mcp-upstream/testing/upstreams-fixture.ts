@@ -17,7 +17,7 @@ import type { StartChoice } from '../mounts.ts'
 import { createUpstreamAuth } from '../oauth/upstream-auth.ts'
 import { createMounted, type MountOptions } from '../upstream.ts'
 import { createUpstreams } from '../upstreams.ts'
-import { herdFixture, ILL_SERVER, tempFolder } from './child-fixture.ts'
+import { processManagerFixture, ILL_SERVER, tempFolder } from './child-fixture.ts'
 
 export const PATIENT = { timeout: 15_000 }
 export const SIGNAL = new AbortController().signal
@@ -48,12 +48,12 @@ export async function stage({
   removed = new Set(),
 }: Situation = {}) {
   const clock = createSystemClock()
-  const { herd, dataDir } = await herdFixture()
+  const { herd: processManager, dataDir } = await processManagerFixture()
   const ports = { clock, ids: createIds(), random: systemRandom, digest: sha256, log: silentLog, storage }
   const leases = createLeases({ ...ports, clock: leaseClock, leaseMs: 30_000, place: async () => at })
   const common = {
     ...ports,
-    processes: herd,
+    processes: processManager,
     dataDir,
     projectDir: await tempFolder(),
     auth: createUpstreamAuth({ ...ports, leases, credentials: createUpstreamCredentials(ports) }),
@@ -67,7 +67,7 @@ export async function stage({
     toolsOfOthers: async () => otherNamesIn([]),
   }
   const create = (options: MountOptions) => createMounted(common, options)
-  const parts = async () => ({ ...common, create, close: () => herd.close() })
+  const parts = async () => ({ ...common, create, close: () => processManager.close() })
   const upstreams = createUpstreams({ ...ports, parts })
   onTestFinished(() => upstreams.stop())
   if (which !== 'none') upstreams.start(which)

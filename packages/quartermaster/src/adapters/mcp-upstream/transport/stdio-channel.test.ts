@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { ChannelFailure, SendFailure } from '../peer/channel.ts'
-import { type ChannelDeskOptions, callTool, eventually, openChannel, textsOf } from '../testing/child-fixture.ts'
+import { type ChannelFixtureOptions, callTool, eventually, openChannel, textsOf } from '../testing/child-fixture.ts'
 
-async function failureOf(options: ChannelDeskOptions): Promise<ChannelFailure> {
+async function failureOf(options: ChannelFixtureOptions): Promise<ChannelFailure> {
   const error = await openChannel(options).then(
     () => undefined,
     (failure: unknown) => failure,

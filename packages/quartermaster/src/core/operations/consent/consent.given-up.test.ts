@@ -7,7 +7,7 @@ const OWNER = { name: 'the owner', via: 'owner' } as const
 const ONCE = { decision: 'allow', lasting: 'once' } as const
 
 /** A tool that a person has to allow, and one around it that has only five seconds. */
-async function desk() {
+async function fixture() {
   const storage = faultyStorage()
   let runs = 0
   const tools = [
@@ -42,7 +42,7 @@ describe('a call that waits for a person', () => {
     ['whose caller gives it up', 'CANCELLED'],
     ['whose caller leaves too many open', 'RATE_LIMITED'],
   ] as const)('and %s is over, and nobody can allow it any more', async (_what, code) => {
-    const one = await desk()
+    const one = await fixture()
     const { answer, id, end } = await waiting(one)
     end(new AppError(code, 'It is over.'))
     expect(await failureOf(answer)).toMatchObject({ code })
@@ -57,7 +57,7 @@ describe('a call that waits for a person', () => {
     ['whose caller runs out of time', 'DEADLINE_EXCEEDED'],
     ['whose process stops', 'STOPPING'],
   ] as const)('and %s goes on waiting, and its caller gets a handle', async (_what, code) => {
-    const one = await desk()
+    const one = await fixture()
     const { answer, id, end } = await waiting(one)
     end(new AppError(code, 'It is over.'))
     expect((await answer).waiting).toMatchObject({ operationId: id, for: 'approval' })
@@ -71,7 +71,7 @@ describe('a call inside another one that waits for a person', () => {
   it.each(['DEADLINE_EXCEEDED', 'STOPPING', 'TOKEN_INVALID'] as const)(
     'is over with that one, and nobody can allow it any more: %s',
     async code => {
-      const one = await desk()
+      const one = await fixture()
       const { answer, id, end } = await waiting(one, 'tidy')
       if (code === 'DEADLINE_EXCEEDED') await one.hub.clock.advance(5_000)
       else end(new AppError(code, 'It is over.'))

@@ -15,7 +15,7 @@ const OPERATIONS: ConsentOperationDefinition[] = [
 ]
 
 /** Agents who send and purge mail, and a person who answers later. */
-async function desk(options: Omit<HubOptions, 'storage' | 'units'> = {}) {
+async function fixture(options: Omit<HubOptions, 'storage' | 'units'> = {}) {
   const storage = faultyStorage()
   const runs: unknown[] = []
   const facts = { mutates: true, handler: (input: unknown) => (runs.push(input), 'done') }
@@ -69,7 +69,7 @@ const grantRow = (id: string, now: number, more: Partial<GrantRow> = {}): GrantR
 
 describe('a no that lasts', () => {
   it('is found among however many answers for single calls, and so is a yes', async () => {
-    const one = await desk()
+    const one = await fixture()
     const now = one.hub.clock.now()
     const spent = Array.from({ length: 2_500 }, (_, i) => insert('grants', grantRow(`grant_${i}`, now)))
     await one.store.commit(spent)
@@ -88,7 +88,7 @@ describe('a no that lasts', () => {
   })
 
   it('counts more than a yes that lasts', async () => {
-    const one = await desk()
+    const one = await fixture()
     const now = one.hub.clock.now()
     const lasting = { lasting: 'always', tool: null, digest: null, askedFor: null, usedBy: null, usedAt: null } as const
     await one.store.commit([
@@ -102,7 +102,7 @@ describe('a no that lasts', () => {
 
 describe('an answer that lasts', () => {
   it('of no is not passed by a call of which nobody can tell what it is about, whatever the agent’s file allows', async () => {
-    const one = await desk({
+    const one = await fixture({
       agents: { ada: { capabilities: { main: {} }, consent: { allow: ['mail.send'] } } },
       settings: {},
     })
@@ -117,7 +117,7 @@ describe('an answer that lasts', () => {
   })
 
   it('of no to a call of which nobody can tell what it is about counts for such calls, and is listed as one', async () => {
-    const one = await desk()
+    const one = await fixture()
     const { operationId: unnamed } = await one.call(['eve'])
     const { operationId: all } = await one.call('eve', { tool: 'purge' })
     await one.answer(unnamed, NEVER, OWNER)
@@ -133,7 +133,7 @@ describe('an answer that lasts', () => {
   })
 
   it('is refused rather than cut where it is to last longer than any may', async () => {
-    const one = await desk({ settings: { grantHours: 2 } })
+    const one = await fixture({ settings: { grantHours: 2 } })
     const { operationId: id } = await one.call('eve')
     const day = { decision: 'allow', lasting: 'time', minutes: 1_440 } as const
     expect(await failureOf(one.answer(id, day, OWNER))).toMatchObject({
@@ -143,7 +143,7 @@ describe('an answer that lasts', () => {
   })
 
   it('decides what else waits for the same, and nothing else', async () => {
-    const one = await desk()
+    const one = await fixture()
     const [first, second] = [await one.call('eve'), await one.call('eve', { more: 1 })]
     const apart = [
       await one.call('max'),
@@ -164,7 +164,7 @@ describe('an answer that lasts', () => {
   })
 
   it('of no ends what else waits for the same', async () => {
-    const one = await desk()
+    const one = await fixture()
     const calls = [await one.call('eve'), await one.call('eve', { more: 1 }), await one.call('eve', { tool: 'resend' })]
     const [first = '', ...others] = calls.map(({ operationId }) => operationId)
     await one.answer(first, NEVER, OWNER)
@@ -179,7 +179,7 @@ describe('what may be allowed once only', () => {
   const allow = { capabilities: { main: {} }, consent: { allow: ['mail.purge', 'mail.send'] } }
 
   it('is asked for each time, also where the agent’s file allows it', async () => {
-    const one = await desk({ agents: { ada: allow } })
+    const one = await fixture({ agents: { ada: allow } })
     expect((await one.call('eve')).waiting).toBeUndefined()
     for (const more of [1, 2])
       expect((await one.call('eve', { tool: 'purge', more })).waiting).toMatchObject({ for: 'approval' })
@@ -187,7 +187,7 @@ describe('what may be allowed once only', () => {
   })
 
   it('is told to whoever looks at the agent that allows it', async () => {
-    const one = await desk({ agents: { ada: allow } })
+    const one = await fixture({ agents: { ada: allow } })
     expect(one.hub.agents.problems('ada')).toMatchObject([
       { severity: 'warning', message: expect.stringMatching(/"ada".*"mail\.purge"/) },
     ])
@@ -196,7 +196,7 @@ describe('what may be allowed once only', () => {
 
 describe('the grants that count', () => {
   it('are without those for calls that have ended, in lists and when they are taken back', async () => {
-    const one = await desk()
+    const one = await fixture()
     const done = await one.call('eve')
     await one.answer(done.operationId, ONCE, OWNER)
     await one.hub.clock.advance(0)
@@ -214,7 +214,7 @@ describe('the grants that count', () => {
 
 describe('an agent that asks for more than anybody can answer', () => {
   it('is refused beyond its share, also when it asks at once, and others are not', async () => {
-    const one = await desk({ settings: { approvalsPerAgent: 3 } })
+    const one = await fixture({ settings: { approvalsPerAgent: 3 } })
     const calls = await Promise.allSettled(Array.from({ length: 10 }, (_, i) => one.call(`x${i}`)))
     expect(calls.filter(({ status }) => status === 'fulfilled').length).toBeLessThanOrEqual(3)
     const [first] = await one.open()
@@ -229,7 +229,7 @@ describe('an agent that asks for more than anybody can answer', () => {
   })
 
   it('hides nobody else’s in a list that cannot hold all', async () => {
-    const one = await desk()
+    const one = await fixture()
     const now = one.hub.clock.now()
     const request = (id: string, workspace: string, createdAt: number) =>
       insert('approvals', {

@@ -10,7 +10,7 @@ const NO = { decision: 'deny', lasting: 'once' } as const
 const brief = (minutes: number) => ({ decision: 'allow', lasting: 'time', minutes }) as const
 
 /** A tool that asks, can be tried again after a minute, and fails at one of its runs. */
-async function desk({ failing = 1, settings = {} }: { failing?: number; settings?: Partial<Settings> } = {}) {
+async function fixture({ failing = 1, settings = {} }: { failing?: number; settings?: Partial<Settings> } = {}) {
   let runs = 0
   const handler = () => {
     if (++runs === failing) throw new AppError('DEPENDENCY_UNAVAILABLE', 'Closed.')
@@ -54,7 +54,7 @@ async function desk({ failing = 1, settings = {} }: { failing?: number; settings
 
 describe('an answer that comes late', () => {
   it('leaves the call as much time to be done as any other has', async () => {
-    const { hub, finish, call, open, answer, row } = await desk({ settings: { approvalHours: 200 } })
+    const { hub, finish, call, open, answer, row } = await fixture({ settings: { approvalHours: 200 } })
     const { operationId: id } = await Promise.all([call(), hub.clock.advance(60_000)]).then(([first]) => first)
     await hub.clock.advance(100 * 3_600_000)
     expect(await open()).toHaveLength(1)
@@ -68,7 +68,7 @@ describe('an answer that comes late', () => {
 
 describe('an answer that has run out before the next try', () => {
   it('is asked for again, and the call goes on with the new one', async () => {
-    const { hub, store, told, finish, open, answer, row, allowed } = await desk()
+    const { hub, store, told, finish, open, answer, row, allowed } = await fixture()
     const id = await allowed(0.5)
     expect(await row(id)).toMatchObject({ state: 'queued', attempts: 1 })
     await hub.clock.advance(60_000)
@@ -84,7 +84,7 @@ describe('an answer that has run out before the next try', () => {
   })
 
   it('is asked for too where it was given for an earlier call', async () => {
-    const { hub, call, open, argumentsOf, allowed } = await desk({ failing: 2 })
+    const { hub, call, open, argumentsOf, allowed } = await fixture({ failing: 2 })
     await allowed(0.5)
     const { operationId, waiting } = await call()
     expect(waiting).toMatchObject({ for: 'retry' })
@@ -94,7 +94,7 @@ describe('an answer that has run out before the next try', () => {
   })
 
   it('is asked for where it runs out just when the try begins, and that counts as no try', async () => {
-    const { hub, skip, finish, open, row, allowed } = await desk()
+    const { hub, skip, finish, open, row, allowed } = await fixture()
     const id = await allowed(1.1)
     hub.emitter.on('operation.changed', ({ to }) => {
       if (to === 'leased') skip(10_000)
@@ -106,7 +106,7 @@ describe('an answer that has run out before the next try', () => {
   })
 
   it.each(['expired', 'denied'] as const)('is waited for no longer than for the call: %s', async ending => {
-    const { hub, told, finish, open, answer, row, allowed } = await desk({ settings: { retryMaxAgeMinutes: 30 } })
+    const { hub, told, finish, open, answer, row, allowed } = await fixture({ settings: { retryMaxAgeMinutes: 30 } })
     const id = await allowed(0.5)
     await hub.clock.advance(60_000)
     const { createdAt = 0 } = (await row(id)) ?? {}
@@ -120,7 +120,7 @@ describe('an answer that has run out before the next try', () => {
   })
 
   it('is not asked for when what came after it was taken back', async () => {
-    const { hub, finish, open, answer, row, allowed } = await desk()
+    const { hub, finish, open, answer, row, allowed } = await fixture()
     const id = await allowed(0.5)
     await hub.clock.advance(60_000)
     await answer(id, brief(10), OWNER)

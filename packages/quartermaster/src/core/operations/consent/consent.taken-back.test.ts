@@ -10,7 +10,7 @@ const OWNER = { name: 'the owner', via: 'owner' } as const
 const ONCE = { decision: 'allow', lasting: 'once' } as const
 
 /** A tool that asks. What allowed its call can be taken back at the very moment at which that is leased. */
-async function desk(facts: Partial<AnyTool> = {}, settings: Partial<Settings> = {}) {
+async function fixture(facts: Partial<AnyTool> = {}, settings: Partial<Settings> = {}) {
   const { store, ...storage } = faultyStorage()
   const fake = createFakeClock()
   const service = fakeService('post')
@@ -60,7 +60,7 @@ const cutOff = () => {
 }
 
 it('a yes that is taken back between the lease of a call that waited and its run is a no to it', async () => {
-  const { hub, state, takeBackOnLease, allow, row } = await desk()
+  const { hub, state, takeBackOnLease, allow, row } = await fixture()
   takeBackOnLease()
   await allow()
   expect(await row()).toMatchObject({ state: 'denied', error: { code: 'CONSENT_DENIED' } })
@@ -69,7 +69,7 @@ it('a yes that is taken back between the lease of a call that waited and its run
 })
 
 it('a yes for one call can be taken back as long as a person can have that tried again', async () => {
-  const { hub, allow, id, row } = await desk({ handler: cutOff })
+  const { hub, allow, id, row } = await fixture({ handler: cutOff })
   await allow()
   expect(await row()).toMatchObject({ state: 'unknown', attempts: 1 })
   expect(await hub.consentServices('default').grants({})).toMatchObject([{ askedFor: id }])
@@ -80,7 +80,7 @@ it('a yes for one call can be taken back as long as a person can have that tried
 })
 
 it('a yes that is taken back after a person’s word to try again is a no to it, however often it is put back', async () => {
-  const one = await desk(
+  const one = await fixture(
     { handler: cutOff, retry: 'replay', idempotent: true, requires: ['post'] },
     { retryAttempts: 1 },
   )

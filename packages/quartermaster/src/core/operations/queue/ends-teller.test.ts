@@ -5,7 +5,7 @@ import { type FaultyStorage, faultyStorage } from '../../../testing/faulty-stora
 import { createHub, failureOf, simpleCapability, simpleTool } from '../../../testing/hub.ts'
 
 /** A tool that fails until a test says otherwise, and whoever is told of its ends. */
-async function desk(tellEnd: (end: OperationSummary) => Promise<void> | void, storage = faultyStorage()) {
+async function fixture(tellEnd: (end: OperationSummary) => Promise<void> | void, storage = faultyStorage()) {
   const work = { fails: true, runs: 0 }
   const handler = () => {
     work.runs++
@@ -28,7 +28,7 @@ describe('an end', () => {
   it('that changes while it is told is told as it is then, too', async () => {
     const told: string[] = []
     const gate = deferred<void>()
-    const { hub, work, store, send } = await desk(async ({ state }) => {
+    const { hub, work, store, send } = await fixture(async ({ state }) => {
       told.push(state)
       if (state === 'exhausted') await gate.promise
     })
@@ -46,7 +46,7 @@ describe('an end', () => {
 
   it('that somebody takes too long to hear holds up no other, nor whoever stops', async () => {
     const told: string[] = []
-    const { hub, send } = await desk(({ id }) => {
+    const { hub, send } = await fixture(({ id }) => {
       told.push(id)
       return told.length === 1 ? new Promise<void>(() => {}) : undefined
     })
@@ -68,7 +68,7 @@ describe('an end', () => {
   ])('that is on record only after its caller has gone is told: the store %s', async (_, makeSlow) => {
     const told: OperationSummary[] = []
     const storage = faultyStorage()
-    const { hub, work, store, send } = await desk(end => void told.push(end), storage)
+    const { hub, work, store, send } = await fixture(end => void told.push(end), storage)
     work.fails = false
     const recover = makeSlow(storage)
     const failure = failureOf(send())

@@ -15,23 +15,23 @@ import {
 import { sharedStorages } from '../../../testing/shared-storage.ts'
 import { workerHub } from '../../../testing/worker-hub.ts'
 
-type Desk = Awaited<ReturnType<typeof deletionFixture>>
-type DeskOptions = NonNullable<Parameters<typeof deletionFixture>[0]>
+type Fixture = Awaited<ReturnType<typeof deletionFixture>>
+type FixtureOptions = NonNullable<Parameters<typeof deletionFixture>[0]>
 
 /** Two processes with the same tools on one store. */
-async function twoDesks(options: readonly [DeskOptions?, DeskOptions?] = []) {
+async function twoFixtures(options: readonly [FixtureOptions?, FixtureOptions?] = []) {
   const clock = createFakeClock()
   const [here, there] = await sharedStorages(['here', 'there'], { clock })
   if (!here || !there) throw new Error('Two were asked for.')
   const consentServices = await Promise.all(
     [here, there].map((storage, i) => deletionFixture({ storage, owner: storage.owner, clock, ...options[i] })),
   )
-  return { clock, storages: { here, there }, here: consentServices[0] as Desk, there: consentServices[1] as Desk }
+  return { clock, storages: { here, there }, here: consentServices[0] as Fixture, there: consentServices[1] as Fixture }
 }
 
 describe('a call whose caller waits in another process', () => {
   it('is run there for its caller when it is allowed here', async () => {
-    const { here, there } = await twoDesks()
+    const { here, there } = await twoFixtures()
     const { answer, id } = await asked(there)
     await here.answer(id, ONCE, OWNER)
     expect((await answer).result.content).toEqual([{ type: 'text', text: 'deleted' }])
@@ -40,7 +40,7 @@ describe('a call whose caller waits in another process', () => {
   })
 
   it('is answered there when it is not allowed here, or cancelled here', async () => {
-    const { here, there } = await twoDesks()
+    const { here, there } = await twoFixtures()
     const denied = await asked(there)
     await here.answer(denied.id, NO, OWNER)
     expect(await failureOf(denied.answer)).toMatchObject({ code: 'CONSENT_DENIED' })
@@ -51,7 +51,7 @@ describe('a call whose caller waits in another process', () => {
   })
 
   it('is run here in the end when the process of its caller does not take it', async () => {
-    const { here, there, storages, clock } = await twoDesks()
+    const { here, there, storages, clock } = await twoFixtures()
     const { id } = await asked(there)
     // As if it had been killed.
     storages.there.cutOff()
@@ -64,7 +64,7 @@ describe('a call whose caller waits in another process', () => {
   })
 
   it('is run at once, and by one of them, when nobody waits any more', async () => {
-    const { here, there, clock } = await twoDesks()
+    const { here, there, clock } = await twoFixtures()
     const { answer, id } = await asked(there)
     await clock.advance(20_000)
     expect((await answer).waiting).toMatchObject({ for: 'approval' })
@@ -74,7 +74,7 @@ describe('a call whose caller waits in another process', () => {
   })
 
   it('hears of the answer also while no news come through, by looking', async () => {
-    const { here, there, storages, clock } = await twoDesks()
+    const { here, there, storages, clock } = await twoFixtures()
     const { answer, id } = await asked(there)
     storages.there.cutOff()
     await here.answer(id, ONCE, OWNER)
@@ -84,7 +84,7 @@ describe('a call whose caller waits in another process', () => {
   })
 
   it('hears of an answer that it missed as soon as news come through again', async () => {
-    const { here, there, storages } = await twoDesks()
+    const { here, there, storages } = await twoFixtures()
     const { answer, id } = await asked(there)
     storages.there.cutOff()
     await here.answer(id, NO, OWNER)
@@ -93,7 +93,7 @@ describe('a call whose caller waits in another process', () => {
   })
 
   it('is not looked for any more once news come through again, also when a look was under way', async () => {
-    const { there, storages, clock } = await twoDesks()
+    const { there, storages, clock } = await twoFixtures()
     await asked(there)
     const { store } = storages.there
     const { find } = store
@@ -119,7 +119,7 @@ describe('a call whose caller waits in another process', () => {
 
 describe('what a person is asked and answers in another process', () => {
   it('is told here to whoever follows', async () => {
-    const { here, there } = await twoDesks()
+    const { here, there } = await twoFixtures()
     const events: unknown[] = []
     there.hub.emitter.on('approval.opened', ({ id }) => events.push(['opened', id]))
     there.hub.emitter.on('approval.answered', ({ id, state, by }) => events.push([state, id, by.name]))
@@ -136,7 +136,7 @@ describe('what a person is asked and answers in another process', () => {
 
 describe('an end in another process', () => {
   it('is told here, where the clients of its agent are', async () => {
-    const { here, there, clock } = await twoDesks([{ tellEnd: () => false }])
+    const { here, there, clock } = await twoFixtures([{ tellEnd: () => false }])
     const { answer, id } = await asked(here)
     await clock.advance(20_000)
     await answer

@@ -49,7 +49,7 @@ describe('a queue with much in it', () => {
 })
 
 describe('a queue whose store is busy for a moment', () => {
-  async function desk() {
+  async function fixture() {
     const storage = faultyStorage()
     const work = { fails: true, runs: 0 }
     const handler = () => {
@@ -78,7 +78,7 @@ describe('a queue whose store is busy for a moment', () => {
   }
 
   it('ends no operation because what allows it could not be read once', async () => {
-    const { hub, store } = await desk()
+    const { hub, store } = await fixture()
     const answered = hub.callAs('ada', 'remove')
     const id = await openRequest(hub)
     await hub.clock.advance(21_000)
@@ -103,7 +103,7 @@ describe('a queue whose store is busy for a moment', () => {
     const rejections: unknown[] = []
     const note = (error: unknown) => void rejections.push(error)
     process.on('unhandledRejection', note)
-    const { hub, storage, store, work } = await desk()
+    const { hub, storage, store, work } = await fixture()
     const { operationId } = await hub.callAs('ada', 'send')
     await store.commit([update('operations', { where: { id: operationId }, set: { arguments: 's1.broken' } })])
     storage.fault = writes =>

@@ -20,7 +20,7 @@ import { recoverAfterCrash } from '../index.ts'
 
 const unavailable = () => new AppError('DEPENDENCY_UNAVAILABLE', 'The post office is closed.')
 
-interface DeskOptions extends Omit<HubOptions, 'storage'> {
+interface FixtureOptions extends Omit<HubOptions, 'storage'> {
   readonly tool?: Partial<AnyTool>
   readonly storage?: FaultyStorage
   /** How often it fails before it works. */
@@ -30,7 +30,7 @@ interface DeskOptions extends Omit<HubOptions, 'storage'> {
 }
 
 /** One tool that may be tried again, and what became of each try. */
-async function desk(options: DeskOptions = {}) {
+async function fixture(options: FixtureOptions = {}) {
   const { tool, storage = faultyStorage(), failures = 0, failure = unavailable, dependencies = [], ...more } = options
   const runs: unknown[] = []
   const handler: AnyTool['handler'] = input => {
@@ -69,7 +69,7 @@ async function goDown(hub: Hub, service: FakeService): Promise<void> {
 
 describe('a call that fails for now, of a tool that may be tried again', () => {
   it('is answered with a handle, and done when its time has come', async () => {
-    const { hub, send, runs, row, changes } = await desk({ failures: 1 })
+    const { hub, send, runs, row, changes } = await fixture({ failures: 1 })
     const answer = await send()
     expect(answer.waiting).toEqual({
       status: 'waiting',
@@ -100,7 +100,7 @@ describe('a call that fails for now, of a tool that may be tried again', () => {
   })
 
   it('is tried six times, the pauses growing, and is then given up', async () => {
-    const { hub, send, runs, row } = await desk({ failures: 99 })
+    const { hub, send, runs, row } = await fixture({ failures: 99 })
     await send()
     const times: number[] = []
     for (const pause of [10, 20, 40, 80, 160]) {
@@ -118,10 +118,10 @@ describe('a call that fails for now, of a tool that may be tried again', () => {
 
   it('goes on in the process that comes next', async () => {
     const storage = faultyStorage()
-    const first = await desk({ storage, failures: 1 })
+    const first = await fixture({ storage, failures: 1 })
     await first.send()
     await first.hub.stop()
-    const second = await desk({ storage })
+    const second = await fixture({ storage })
     second.hub.work()
     await second.hub.clock.advance(10_000)
     expect(second.runs).toEqual([{ to: 'eve', text: 'hunter2' }])
@@ -131,10 +131,10 @@ describe('a call that fails for now, of a tool that may be tried again', () => {
 
   it('waits in the process that comes next until its tool has been read there', async () => {
     const storage = faultyStorage()
-    const first = await desk({ storage, failures: 1 })
+    const first = await fixture({ storage, failures: 1 })
     await first.send()
     await first.hub.stop()
-    const second = await desk({ storage, slow: true })
+    const second = await fixture({ storage, slow: true })
     second.hub.work()
     await second.hub.clock.advance(30_000)
     expect(await second.row()).toMatchObject({ state: 'queued', attempts: 1 })
@@ -146,8 +146,8 @@ describe('a call that fails for now, of a tool that may be tried again', () => {
 
   it('is run by one of two processes that see it', async () => {
     const storage = faultyStorage()
-    const one = await desk({ storage, failures: 1 })
-    const two = await desk({ storage })
+    const one = await fixture({ storage, failures: 1 })
+    const two = await fixture({ storage })
     await one.send()
     two.hub.work()
     await Promise.all([one.hub.clock.advance(60_000), two.hub.clock.advance(60_000)])
@@ -157,7 +157,7 @@ describe('a call that fails for now, of a tool that may be tried again', () => {
 
   it('waits for what it needs, not for a time, and uses up no attempt meanwhile', async () => {
     const post = fakeService('post')
-    const { hub, send, runs, row } = await desk({
+    const { hub, send, runs, row } = await fixture({
       failures: 1,
       tool: { requires: ['post'] },
       dependencies: [post],
@@ -178,7 +178,7 @@ describe('a call that fails for now, of a tool that may be tried again', () => {
 
   it('is given up when it has waited for a day, and that is on record', async () => {
     const post = fakeService('post')
-    const { hub, send, row } = await desk({
+    const { hub, send, row } = await fixture({
       failures: 1,
       tool: { requires: ['post'] },
       dependencies: [post],
@@ -194,7 +194,7 @@ describe('a call that fails for now, of a tool that may be tried again', () => {
 
   it('ends when its agent is gone, and when the tool is not granted any more', async () => {
     for (const agents of [{}, { ada: { capabilities: {} } }]) {
-      const { hub, send, runs, row } = await desk({ failures: 1 })
+      const { hub, send, runs, row } = await fixture({ failures: 1 })
       await send()
       await hub.setAgents(agents)
       await hub.clock.advance(10_000)
@@ -204,7 +204,7 @@ describe('a call that fails for now, of a tool that may be tried again', () => {
   })
 
   it('is not done by another tool of the same name', async () => {
-    const { hub, send, runs, row } = await desk({ failures: 1 })
+    const { hub, send, runs, row } = await fixture({ failures: 1 })
     await send()
     const other = simpleTool('send_mail', { mutates: true, idempotent: true, retry: 'replay', short: 'Sends to all.' })
     hub.write('main', { capabilities: [simpleCapability('main', [other])] })
@@ -216,7 +216,7 @@ describe('a call that fails for now, of a tool that may be tried again', () => {
 
   it('waits as long as the server asked for', async () => {
     const failure = () => new AppError('DEPENDENCY_UNAVAILABLE', 'Later.', { details: { retryAfterMs: 45_000 } })
-    const { hub, send, runs } = await desk({ failures: 1, failure })
+    const { hub, send, runs } = await fixture({ failures: 1, failure })
     await send()
     await hub.clock.advance(44_999)
     expect(runs).toHaveLength(1)
@@ -225,9 +225,9 @@ describe('a call that fails for now, of a tool that may be tried again', () => {
   })
 
   it('is an error for the caller where the tool is manual, and where trying again does not help', async () => {
-    const manual = await desk({ failures: 1, tool: { retry: 'manual', idempotent: false } })
+    const manual = await fixture({ failures: 1, tool: { retry: 'manual', idempotent: false } })
     expect(await failureOf(manual.send())).toMatchObject({ code: 'DEPENDENCY_UNAVAILABLE' })
-    const permanent = await desk({ failures: 1, failure: () => new AppError('UPSTREAM_ERROR', 'No.') })
+    const permanent = await fixture({ failures: 1, failure: () => new AppError('UPSTREAM_ERROR', 'No.') })
     expect(await failureOf(permanent.send())).toMatchObject({ code: 'UPSTREAM_ERROR' })
     for (const { hub, runs } of [manual, permanent]) {
       await hub.clock.advance(600_000)
@@ -245,7 +245,7 @@ describe('a process that was taken for dead', () => {
       idempotent: false,
       handler: async () => (entered.resolve(), await leave.promise, 'sent'),
     }
-    const { hub, send, store, row } = await desk({ tool })
+    const { hub, send, store, row } = await fixture({ tool })
     const answer = send()
     await entered.promise
     await recoverAfterCrash({

@@ -5,7 +5,7 @@ import { DOWN, failureOf, fakeService, simpleCapability, simpleTool, UP } from '
 import { workerHub } from '../../../testing/worker-hub.ts'
 import type { AnyTool } from '../../catalogue/index.ts'
 
-async function desk({
+async function fixture({
   tool = {},
   storage = faultyStorage(),
 }: {
@@ -30,7 +30,7 @@ async function desk({
 
 describe('a call that waits for a disabled tool', () => {
   it('is on record before it is answered, and has used up no attempt', async () => {
-    const { later, row, runs } = await desk()
+    const { later, row, runs } = await fixture()
     const { operationId } = await later()
     expect(await row()).toMatchObject({
       id: operationId,
@@ -44,10 +44,10 @@ describe('a call that waits for a disabled tool', () => {
 
   it('is run by the process that comes next', async () => {
     const storage = faultyStorage()
-    const first = await desk({ storage, tool: { mutates: false } })
+    const first = await fixture({ storage, tool: { mutates: false } })
     await first.later()
     await first.hub.stop()
-    const second = await desk({ storage, tool: { mutates: false } })
+    const second = await fixture({ storage, tool: { mutates: false } })
     second.hub.work()
     await second.hub.clock.advance(60_000)
     expect([second.runs, await second.row()]).toMatchObject([[], { state: 'queued' }])
@@ -57,7 +57,7 @@ describe('a call that waits for a disabled tool', () => {
   })
 
   it('waits on when its tool is gone again before it ran', async () => {
-    const { hub, later, row, runs, back, gone, post } = await desk()
+    const { hub, later, row, runs, back, gone, post } = await fixture()
     await later()
     const off = hub.emitter.on('operation.changed', ({ to }) => {
       if (to !== 'leased') return
@@ -74,7 +74,7 @@ describe('a call that waits for a disabled tool', () => {
   })
 
   it('expires with retryMaxAgeMinutes, and that is told', async () => {
-    const { hub, later, row, runs } = await desk({ tool: { mutates: false } })
+    const { hub, later, row, runs } = await fixture({ tool: { mutates: false } })
     await later()
     await hub.clock.advance(25 * 3_600_000)
     expect(await row()).toMatchObject({ state: 'expired', error: { code: 'DEADLINE_EXCEEDED' }, announcedAt: null })
@@ -84,7 +84,7 @@ describe('a call that waits for a disabled tool', () => {
   })
 
   it('asks a person when its tool is back, as a call then would', async () => {
-    const { hub, later, row, runs, back } = await desk({ tool: { consent: ['mail.send'] } })
+    const { hub, later, row, runs, back } = await fixture({ tool: { consent: ['mail.send'] } })
     expect((await later()).waiting?.for).toBe('dependency')
     await back()
     expect([runs, await row()]).toMatchObject([[], { state: 'waitingForApproval' }])
@@ -95,12 +95,12 @@ describe('a call that waits for a disabled tool', () => {
   })
 
   it('is not run by an agent that lost the tool, nor by another tool of the same name', async () => {
-    const lost = await desk()
+    const lost = await fixture()
     await lost.later()
     await lost.hub.setAgents({ worker: { capabilities: {} } })
     await lost.back()
     expect([lost.runs, await lost.row()]).toMatchObject([[], { state: 'failed', error: { code: 'TOOL_NOT_FOUND' } }])
-    const changed = await desk()
+    const changed = await fixture()
     await changed.later()
     const other = simpleTool('send', {
       requires: ['post'],
@@ -117,7 +117,7 @@ describe('a call that waits for a disabled tool', () => {
   })
 
   it('can be cancelled, and is never run then', async () => {
-    const { hub, later, row, runs, back } = await desk()
+    const { hub, later, row, runs, back } = await fixture()
     const { operationId } = await later()
     await hub.operationAdmin.cancel(operationId)
     await back()
@@ -125,7 +125,7 @@ describe('a call that waits for a disabled tool', () => {
   })
 
   it('is not waited for by a tool around it', async () => {
-    const { hub, post } = await desk()
+    const { hub, post } = await fixture()
     const inner = simpleTool('send', { requires: ['post'], mutates: true })
     const outer = simpleTool('outer', { handler: async (_, context) => (await context.call('send', {})) as never })
     hub.write('main.ts', { capabilities: [simpleCapability('main', [inner, outer])], dependencies: [post.dependency] })

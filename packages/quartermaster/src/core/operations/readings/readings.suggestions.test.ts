@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest'
 import { DOWN, fakeService, simpleResource } from '../../../testing/hub.ts'
-import { openShelf, review } from '../../../testing/reading-shelf.ts'
+import { openReadFixture, review } from '../../../testing/reading-shelf.ts'
 import { definePrompt, defineResource } from '../../catalogue/index.ts'
 
 describe('suggestions', () => {
   const ask = { ref: { prompt: 'review' }, argument: { name: 'file', value: 'ma' } }
 
   it('are what the definition suggests for what is typed', async () => {
-    const { suggest } = await openShelf({ prompts: [review] })
+    const { suggest } = await openReadFixture({ prompts: [review] })
     expect(await suggest(ask)).toEqual({ values: ['main.ts'], total: 1, hasMore: false })
     expect(await suggest({ ...ask, argument: { name: 'tone', value: '' } })).toEqual({
       values: [],
@@ -23,7 +23,7 @@ describe('suggestions', () => {
       suggest: { page: (value, { arguments: { book }, config }) => [`${book}/${value}/${JSON.stringify(config)}`] },
       read: () => '',
     })
-    const { suggest } = await openShelf({ resources: [page] })
+    const { suggest } = await openReadFixture({ resources: [page] })
     const answer = await suggest({
       ref: { resource: 'docs://{book}/{page}' },
       argument: { name: 'page', value: 'x' },
@@ -40,7 +40,7 @@ describe('suggestions', () => {
       arguments: [{ name: 'n', suggest: async () => many }],
       render: () => '',
     })
-    const { suggest } = await openShelf({ prompts: [prompt] })
+    const { suggest } = await openReadFixture({ prompts: [prompt] })
     expect(await suggest({ ref: { prompt: 'many' }, argument: { name: 'n', value: '' } })).toEqual({
       values: many.slice(0, 100),
       total: 101,
@@ -58,7 +58,7 @@ describe('suggestions', () => {
     ],
   ])('say what the definition says: %s', async (_, given, made) => {
     const [n, render] = [{ name: 'n', suggest: () => given }, () => '']
-    const { suggest } = await openShelf({
+    const { suggest } = await openReadFixture({
       prompts: [definePrompt({ name: 'some', short: 'Some.', arguments: [n], render })],
     })
     const answer = await suggest({ ref: { prompt: 'some' }, argument: { name: 'n', value: '' } })
@@ -66,7 +66,7 @@ describe('suggestions', () => {
   })
 
   it('are given to those only who have the prompt, for arguments that it has', async () => {
-    const { hub, suggest, stranger } = await openShelf({ prompts: [review], resources: [simpleResource('a://b')] })
+    const { hub, suggest, stranger } = await openReadFixture({ prompts: [review], resources: [simpleResource('a://b')] })
     await expect(hub.readings.suggest({ session: stranger, ...ask })).rejects.toMatchObject({
       code: 'PROMPT_NOT_FOUND',
     })
@@ -87,7 +87,7 @@ describe('suggestions', () => {
       arguments: [{ name: 'to', suggest }],
       render: () => '',
     })
-    const hub = await openShelf({ prompts: [prompt], services: [mail] })
+    const hub = await openReadFixture({ prompts: [prompt], services: [mail] })
     const answer = await hub.suggest({ ref: { prompt: 'send' }, argument: { name: 'to', value: '' } })
     expect(answer.values).toEqual([])
   })
@@ -107,7 +107,7 @@ describe('suggestions', () => {
       ],
       render: () => '',
     })
-    const { suggest } = await openShelf({ prompts: [prompt] })
+    const { suggest } = await openReadFixture({ prompts: [prompt] })
     const odd = (name: string) => suggest({ ref: { prompt: 'odd' }, argument: { name, value: '' } })
     await expect(odd('a')).rejects.toMatchObject({ code: 'OUTPUT_INVALID' })
     await expect(odd('b')).rejects.toMatchObject({ code: 'READING_FAILED', message: '"prompt:odd" failed: no list' })

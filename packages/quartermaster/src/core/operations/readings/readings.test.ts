@@ -2,14 +2,14 @@ import { describe, expect, it } from 'vitest'
 import { type Answer, AppError, type ContentBlock } from '../../../contracts/index.ts'
 import { deferred } from '../../../testing/deferred.ts'
 import { DOWN, failureOf, fakeService, simplePrompt, simpleResource, UP } from '../../../testing/hub.ts'
-import { openShelf, review } from '../../../testing/reading-shelf.ts'
+import { openReadFixture, review } from '../../../testing/reading-shelf.ts'
 import { definePrompt, defineResource } from '../../catalogue/index.ts'
 
 const user = (text: string) => ({ role: 'user' as const, content: { type: 'text' as const, text } })
 
 describe('a prompt', () => {
   it('that renders a text is one message of the user', async () => {
-    const { render } = await openShelf({ prompts: [review] })
+    const { render } = await openReadFixture({ prompts: [review] })
     expect(await render('review', { file: 'a.ts' })).toEqual({
       description: 'Asks for a review.',
       messages: [user('Review a.ts and be kind.')],
@@ -19,7 +19,7 @@ describe('a prompt', () => {
   it('may render messages, or a whole result', async () => {
     const image: ContentBlock = { type: 'image', data: 'AAAA', mimeType: 'image/png' }
     const messages = [{ role: 'assistant' as const, content: image }, user('What is this?')]
-    const { render } = await openShelf({
+    const { render } = await openReadFixture({
       prompts: [
         simplePrompt('list', { render: () => messages }),
         simplePrompt('whole', { render: async () => ({ description: 'Today.', messages }) }),
@@ -32,12 +32,12 @@ describe('a prompt', () => {
   it('is told who asks, with which configuration', async () => {
     const render = (_args: unknown, { caller, config }: { caller: { name: string }; config: unknown }) =>
       `${caller.name} ${JSON.stringify(config)}`
-    const hub = await openShelf({ prompts: [simplePrompt('who', { render } as never)] })
+    const hub = await openReadFixture({ prompts: [simplePrompt('who', { render } as never)] })
     expect((await hub.render('who')).messages).toEqual([user('worker {"tone":"dry","tools":[]}')])
   })
 
   it('that is not granted is answered as one that does not exist', async () => {
-    const { hub, stranger } = await openShelf({ prompts: [review] })
+    const { hub, stranger } = await openReadFixture({ prompts: [review] })
     for (const name of ['review', 'nothing']) {
       await expect(hub.readings.renderPrompt({ session: stranger, name })).rejects.toMatchObject({
         code: 'PROMPT_NOT_FOUND',
@@ -47,7 +47,7 @@ describe('a prompt', () => {
   })
 
   it('gets its arguments checked, all problems at once', async () => {
-    const { render } = await openShelf({ prompts: [review] })
+    const { render } = await openReadFixture({ prompts: [review] })
     await expect(render('review', { fiel: 'a.ts', tone: 1 as never })).rejects.toMatchObject({
       code: 'INPUT_INVALID',
       message:
@@ -66,7 +66,7 @@ describe('a prompt', () => {
         return `For ${String(content?.name)}.`
       },
     })
-    const { hub, render } = await openShelf({ prompts: [asking], settings: { callTimeoutSeconds: 1 } })
+    const { hub, render } = await openReadFixture({ prompts: [asking], settings: { callTimeoutSeconds: 1 } })
     const answered = deferred<Answer>()
     const rendered = render('asking', {}, { ask: () => answered.promise })
     await hub.clock.advance(60_000)
@@ -80,7 +80,7 @@ describe('a prompt', () => {
       log.info('looking')
       return 'done'
     }
-    const hub = await openShelf({ prompts: [simplePrompt('talks', { render } as never)] })
+    const hub = await openReadFixture({ prompts: [simplePrompt('talks', { render } as never)] })
     const lines: unknown[] = []
     await hub.render('talks', {}, { onLog: (level, message) => lines.push([level, message]) })
     expect(lines).toEqual([['info', 'looking']])
@@ -90,7 +90,7 @@ describe('a prompt', () => {
 describe('a resource', () => {
   it('holds a text, bytes or contents', async () => {
     const contents = { uri: 'a://other', text: 'Elsewhere.' }
-    const { read } = await openShelf({
+    const { read } = await openReadFixture({
       resources: [
         simpleResource('a://text', { read: () => 'Hello.' }),
         simpleResource('a://markdown', { mimeType: 'text/markdown', read: async () => '# Hello' }),
@@ -112,14 +112,14 @@ describe('a resource', () => {
       uriTemplate: 'docs://{book}/{page}',
       read: ({ uri, params }) => `${uri}: ${params.book}, ${params.page}`,
     })
-    const { read } = await openShelf({ resources: [page] })
+    const { read } = await openReadFixture({ resources: [page] })
     expect(await read('docs://guide/first%20steps')).toMatchObject([
       { uri: 'docs://guide/first%20steps', text: 'docs://guide/first%20steps: guide, first steps' },
     ])
   })
 
   it('that is not granted is answered as one that does not exist', async () => {
-    const { hub, stranger } = await openShelf({ resources: [simpleResource('a://b')] })
+    const { hub, stranger } = await openReadFixture({ resources: [simpleResource('a://b')] })
     for (const uri of ['a://b', 'a://c']) {
       await expect(hub.readings.readResource({ session: stranger, uri })).rejects.toMatchObject({
         code: 'RESOURCE_NOT_FOUND',
@@ -134,7 +134,7 @@ describe('a reading', () => {
     const read = () => {
       throw new TypeError('no such page')
     }
-    const { read: readUri } = await openShelf({ resources: [simpleResource('a://b', { read })] })
+    const { read: readUri } = await openReadFixture({ resources: [simpleResource('a://b', { read })] })
     await expect(readUri('a://b')).rejects.toMatchObject({
       code: 'READING_FAILED',
       message: '"resource:a://b" failed: no such page',
@@ -145,7 +145,7 @@ describe('a reading', () => {
     const read = async () => {
       throw new AppError('RESOURCE_NOT_FOUND', 'There is no page 7.')
     }
-    const { read: readUri } = await openShelf({ resources: [simpleResource('a://b', { read })] })
+    const { read: readUri } = await openReadFixture({ resources: [simpleResource('a://b', { read })] })
     await expect(readUri('a://b')).rejects.toMatchObject({ code: 'RESOURCE_NOT_FOUND', message: 'There is no page 7.' })
   })
 
@@ -155,7 +155,7 @@ describe('a reading', () => {
     ['a message of nobody', [{ role: 'system', content: { type: 'text', text: '' } }]],
     ['content of no kind', { messages: [{ role: 'user', content: { type: 'smell' } }] }],
   ])('that renders %s is refused', async (_what, output) => {
-    const { render } = await openShelf({ prompts: [simplePrompt('odd', { render: () => output })] })
+    const { render } = await openReadFixture({ prompts: [simplePrompt('odd', { render: () => output })] })
     await expect(render('odd')).rejects.toMatchObject({
       code: 'OUTPUT_INVALID',
       message: expect.stringContaining('"prompt:odd"'),
@@ -168,12 +168,12 @@ describe('a reading', () => {
     ['contents without an address', { text: 'Hello.' }],
     ['bytes that are not base64', { uri: 'a://b', blob: '!' }],
   ])('that reads %s is refused', async (_what, output) => {
-    const { read } = await openShelf({ resources: [simpleResource('a://b', { read: () => output })] })
+    const { read } = await openReadFixture({ resources: [simpleResource('a://b', { read: () => output })] })
     await expect(read('a://b')).rejects.toMatchObject({ code: 'OUTPUT_INVALID' })
   })
 
   it('that is too large is refused, never cut', async () => {
-    const { render, read } = await openShelf({
+    const { render, read } = await openReadFixture({
       prompts: [simplePrompt('long', { render: () => 'x'.repeat(1024) })],
       resources: [
         simpleResource('a://fits', { read: () => 'x'.repeat(1024) }),
@@ -195,7 +195,7 @@ describe('a reading', () => {
       seen = signal
       return new Promise(() => {})
     }
-    const { hub, read: readUri } = await openShelf({ resources: [simpleResource('a://b', { read } as never)] })
+    const { hub, read: readUri } = await openReadFixture({ resources: [simpleResource('a://b', { read } as never)] })
     const failure = failureOf(readUri('a://b'))
     await hub.clock.advance(30_000)
     expect(await failure).toMatchObject({ code: 'DEADLINE_EXCEEDED' })
@@ -203,7 +203,7 @@ describe('a reading', () => {
   })
 
   it('ends when whoever asked goes away', async () => {
-    const { hub, read } = await openShelf({
+    const { hub, read } = await openReadFixture({
       resources: [simpleResource('a://b', { read: () => new Promise(() => {}) })],
     })
     const controller = new AbortController()
@@ -215,7 +215,7 @@ describe('a reading', () => {
   })
 
   it('ends when everything stops, and none begins after that', async () => {
-    const { hub, read } = await openShelf({
+    const { hub, read } = await openReadFixture({
       resources: [simpleResource('a://b', { read: () => new Promise(() => {}) })],
     })
     const failure = failureOf(read('a://b'))
@@ -226,7 +226,7 @@ describe('a reading', () => {
   })
 
   it('is in the audit, under its address and without its arguments', async () => {
-    const { hub, render, read, stranger } = await openShelf({
+    const { hub, render, read, stranger } = await openReadFixture({
       prompts: [review],
       resources: [defineResource({ name: 'page', uriTemplate: 'docs://{page}', read: () => 'Page.' })],
     })
@@ -252,7 +252,7 @@ describe('what a reading needs', () => {
 
   it('is looked at again before it is refused', async () => {
     const mail = fakeService('mail', DOWN)
-    const { hub, read } = await openShelf({ resources: [simpleResource('a://b', needing)], services: [mail] })
+    const { hub, read } = await openReadFixture({ resources: [simpleResource('a://b', needing)], services: [mail] })
     mail.verdict = UP
     expect(await read('a://b')).toHaveLength(1)
     expect(hub.audit).toMatchObject([{ outcome: 'succeeded' }])
@@ -260,7 +260,7 @@ describe('what a reading needs', () => {
 
   it('is named when it is not there', async () => {
     const mail = fakeService('mail', DOWN, { fix: 'Start it.' })
-    const { read } = await openShelf({ resources: [simpleResource('a://b', needing)], services: [mail] })
+    const { read } = await openReadFixture({ resources: [simpleResource('a://b', needing)], services: [mail] })
     await expect(read('a://b')).rejects.toMatchObject({
       code: 'DEPENDENCY_UNAVAILABLE',
       message: expect.stringContaining('It needs "mail", which is down'),
@@ -270,7 +270,7 @@ describe('what a reading needs', () => {
 
   it('is waited for while it recovers', async () => {
     const mail = fakeService('mail', UP)
-    const { hub, render } = await openShelf({ prompts: [simplePrompt('send', needing)], services: [mail] })
+    const { hub, render } = await openReadFixture({ prompts: [simplePrompt('send', needing)], services: [mail] })
     mail.verdict = DOWN
     hub.health.reportFailure('mail', 'connection reset')
     const rendered = render('send')
@@ -282,7 +282,7 @@ describe('what a reading needs', () => {
 
   it('took time to come back, so permission is looked at once more', async () => {
     const mail = fakeService('mail', UP)
-    const { hub, render } = await openShelf({ prompts: [simplePrompt('send', needing)], services: [mail] })
+    const { hub, render } = await openReadFixture({ prompts: [simplePrompt('send', needing)], services: [mail] })
     mail.verdict = DOWN
     hub.health.reportFailure('mail', 'connection reset')
     const refused = failureOf(render('send'))
@@ -298,7 +298,7 @@ describe('what a reading needs', () => {
     const read = () => {
       throw new AppError('DEPENDENCY_UNAVAILABLE', 'connection refused', { details: { dependency: 'mail' } })
     }
-    const { hub, read: readUri } = await openShelf({
+    const { hub, read: readUri } = await openReadFixture({
       resources: [simpleResource('a://b', { ...needing, read })],
       services: [mail],
     })

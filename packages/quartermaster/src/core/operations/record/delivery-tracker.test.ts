@@ -16,7 +16,7 @@ const marks = (writes: readonly Write[]) =>
   )
 
 /** A tool that changes something as soon as it may, and whoever is told of its ends. */
-async function desk() {
+async function fixture() {
   const told: OperationSummary[] = []
   const storage = faultyStorage()
   const gate = deferred<void>()
@@ -35,7 +35,7 @@ async function desk() {
 
 describe('an end that is given as the answer', () => {
   it('counts as told, and is told to nobody', async () => {
-    const { hub, call, rows, open, told } = await desk()
+    const { hub, call, rows, open, told } = await fixture()
     open()
     await call()
     await hub.clock.advance(1_000)
@@ -45,7 +45,7 @@ describe('an end that is given as the answer', () => {
   })
 
   it('is told to its agent where its caller went away while it ran', async () => {
-    const { hub, call, rows, open, told } = await desk()
+    const { hub, call, rows, open, told } = await fixture()
     const { signal, cancel } = createCancellation()
     const answered = call({ signal }).catch(error => error.code)
     await hub.clock.advance(10)
@@ -58,7 +58,7 @@ describe('an end that is given as the answer', () => {
   })
 
   it('is told where its caller went away without a word, with its result', async () => {
-    const { hub, call, rows, open, told } = await desk()
+    const { hub, call, rows, open, told } = await fixture()
     open()
     await call({ isDelivered: () => false })
     await hub.clock.advance(1_000)
@@ -67,7 +67,7 @@ describe('an end that is given as the answer', () => {
   })
 
   it('is told where its caller was gone before the answer was sent', async () => {
-    const { hub, call, open, told } = await desk()
+    const { hub, call, open, told } = await fixture()
     let isThere = true
     open()
     await call({ isDelivered: () => isThere })
@@ -77,7 +77,7 @@ describe('an end that is given as the answer', () => {
   })
 
   it('waits for a caller that may come back for it', async () => {
-    const { hub, call, open, told } = await desk()
+    const { hub, call, open, told } = await fixture()
     const caller: { isBack?: true } = {}
     open()
     await call({ isDelivered: () => caller.isBack })
@@ -89,7 +89,7 @@ describe('an end that is given as the answer', () => {
   })
 
   it('is told where that caller never comes', async () => {
-    const { hub, call, open, told } = await desk()
+    const { hub, call, open, told } = await fixture()
     open()
     await call({ isDelivered: () => undefined })
     await hub.clock.advance(10 * MINUTE_MS)
@@ -99,7 +99,7 @@ describe('an end that is given as the answer', () => {
   })
 
   it('is told where that caller has not come when everything stops', async () => {
-    const { hub, call, rows, open, told } = await desk()
+    const { hub, call, rows, open, told } = await fixture()
     open()
     await call({ isDelivered: () => undefined })
     await hub.stop()
@@ -108,7 +108,7 @@ describe('an end that is given as the answer', () => {
   })
 
   it('is marked with many others in one commit', async () => {
-    const { hub, storage, call, rows, open } = await desk()
+    const { hub, storage, call, rows, open } = await fixture()
     let commits = 0
     storage.fault = writes => {
       if (marks(writes)) commits++
@@ -122,7 +122,7 @@ describe('an end that is given as the answer', () => {
   })
 
   it('is marked later where the store fails, and still told to nobody', async () => {
-    const { hub, storage, call, rows, open, told } = await desk()
+    const { hub, storage, call, rows, open, told } = await fixture()
     let failures = 30
     storage.fault = writes =>
       marks(writes) && failures-- > 0 ? { error: new AppError('STORE_UNAVAILABLE', 'The disk is full.') } : undefined

@@ -6,7 +6,7 @@ import { createHub, failureOf, simpleCapability, simpleTool } from '../../../tes
 import { type AnyTool, markWaiting, toolResult } from '../../catalogue/index.ts'
 
 /** A desk with one tool that counts how often it ran. */
-async function desk(more: Partial<AnyTool> = {}, storage: FaultyStorage = faultyStorage()) {
+async function fixture(more: Partial<AnyTool> = {}, storage: FaultyStorage = faultyStorage()) {
   const runs: unknown[] = []
   const handler: AnyTool['handler'] = input => {
     runs.push(input)
@@ -25,7 +25,7 @@ async function desk(more: Partial<AnyTool> = {}, storage: FaultyStorage = faulty
 
 describe('a call under an idempotency key', () => {
   it('is done once, and its repeat gets the first answer', async () => {
-    const { send, runs } = await desk()
+    const { send, runs } = await fixture()
     const first = await send('k1')
     expect(await send('k1')).toEqual(first)
     expect(runs).toHaveLength(1)
@@ -33,15 +33,15 @@ describe('a call under an idempotency key', () => {
 
   it('is done once, also by a process that was started since', async () => {
     const storage = faultyStorage()
-    const before = await desk({}, storage)
+    const before = await fixture({}, storage)
     const first = await before.send('k1')
-    const after = await desk({}, storage)
+    const after = await fixture({}, storage)
     expect(await after.send('k1')).toEqual(first)
     expect(after.runs).toHaveLength(0)
   })
 
   it('is another call for another caller, under another key, and without one', async () => {
-    const { send, runs } = await desk()
+    const { send, runs } = await fixture()
     await send('k1')
     await send('k1', { to: 'eve' }, 'bob')
     await send('k2')
@@ -51,7 +51,7 @@ describe('a call under an idempotency key', () => {
   })
 
   it('conflicts with other arguments, which are not run', async () => {
-    const { send, runs } = await desk()
+    const { send, runs } = await fixture()
     const { operationId } = await send('k1')
     expect(await failureOf(send('k1', { to: 'mallory' }))).toMatchObject({
       code: 'IDEMPOTENCY_CONFLICT',
@@ -61,7 +61,7 @@ describe('a call under an idempotency key', () => {
   })
 
   it('does not care in which order its arguments are written', async () => {
-    const { send, runs } = await desk()
+    const { send, runs } = await fixture()
     await send('k1', { to: 'eve', text: 'hi' })
     await send('k1', { text: 'hi', to: 'eve' })
     expect(runs).toHaveLength(1)
@@ -70,7 +70,7 @@ describe('a call under an idempotency key', () => {
   it('is waited for by a repeat that comes while it runs', async () => {
     const entered = deferred()
     const leave = deferred()
-    const { send, runs } = await desk({
+    const { send, runs } = await fixture({
       handler: async input => {
         runs.push(input)
         entered.resolve()
@@ -87,7 +87,7 @@ describe('a call under an idempotency key', () => {
   })
 
   it('is done once when two come at the same moment', async () => {
-    const { send, runs } = await desk()
+    const { send, runs } = await fixture()
     const answers = await Promise.all(Array.from({ length: 8 }, () => send('k1')))
     expect(runs).toHaveLength(1)
     expect(new Set(answers.map(answer => answer.operationId)).size).toBe(1)
@@ -98,7 +98,7 @@ describe('a call under an idempotency key', () => {
       runs.push(1)
       throw new AppError('UPSTREAM_ERROR', 'The server says no.')
     }
-    const { send, runs } = await desk({ handler })
+    const { send, runs } = await fixture({ handler })
     const said = { code: 'UPSTREAM_ERROR', message: 'The server says no.' }
     expect(await failureOf(send('k1'))).toMatchObject(said)
     expect(await failureOf(send('k1'))).toMatchObject(said)
@@ -106,7 +106,7 @@ describe('a call under an idempotency key', () => {
   })
 
   it('says no again when the tool said no', async () => {
-    const { send } = await desk({
+    const { send } = await fixture({
       handler: () => toolResult({ content: [{ type: 'text', text: 'no' }], isError: true }),
     })
     const first = await send('k1')
@@ -115,7 +115,7 @@ describe('a call under an idempotency key', () => {
   })
 
   it('is kept also when it changes nothing', async () => {
-    const { send, runs } = await desk({ mutates: false })
+    const { send, runs } = await fixture({ mutates: false })
     const first = await send('k1')
     expect(await send('k1')).toEqual(first)
     expect(runs).toHaveLength(1)
@@ -124,14 +124,14 @@ describe('a call under an idempotency key', () => {
   it.each(['manual', 'replay'] as const)(
     'is the first call when stopping refused the one before it ran, with retry: %s',
     async retry => {
-      const before = await desk({ retry, idempotent: true })
+      const before = await fixture({ retry, idempotent: true })
       before.storage.fault = () => void before.hub.calls.drain()
       expect(await failureOf(before.send('k1'))).toMatchObject({
         code: 'STOPPING',
         kind: 'unavailable',
         retry: 'later',
       })
-      const after = await desk({}, Object.assign(before.storage, { fault: () => undefined }))
+      const after = await fixture({}, Object.assign(before.storage, { fault: () => undefined }))
       expect((await after.send('k1')).result.content).toEqual([{ type: 'text', text: 'sent 1' }])
       expect(before.runs).toHaveLength(0)
     },
@@ -139,7 +139,7 @@ describe('a call under an idempotency key', () => {
 
   it('is the first call when the one before was refused because there was too much to do', async () => {
     let isBusy = true
-    const { send, runs } = await desk({
+    const { send, runs } = await fixture({
       handler(input, context) {
         if (isBusy) {
           markWaiting(context, 'It was not sent.')
@@ -154,17 +154,17 @@ describe('a call under an idempotency key', () => {
   })
 
   it('is the first call when stopping cut off the one before, which changes nothing', async () => {
-    const before = await desk({ mutates: false, handler: () => new Promise(() => {}) })
+    const before = await fixture({ mutates: false, handler: () => new Promise(() => {}) })
     const call = failureOf(before.send('k1'))
     await expect.poll(() => before.hub.calls.running()).toBe(1)
     before.hub.calls.stop()
     expect(await call).toMatchObject({ code: 'STOPPING' })
-    const after = await desk({ mutates: false }, before.storage)
+    const after = await fixture({ mutates: false }, before.storage)
     expect((await after.send('k1')).result.content).toEqual([{ type: 'text', text: 'sent 1' }])
   })
 
   it('is not answered to whom the tool was taken away', async () => {
-    const { hub, send, runs } = await desk()
+    const { hub, send, runs } = await fixture()
     const first = await send('k1')
     await hub.setAgents({ ada: { capabilities: {} } })
     expect(await failureOf(send('k1'))).toMatchObject({ code: 'TOOL_NOT_FOUND' })
@@ -174,7 +174,7 @@ describe('a call under an idempotency key', () => {
   })
 
   it('is said in the audit to be a repeat of the first, which did not run', async () => {
-    const { hub, send } = await desk()
+    const { hub, send } = await fixture()
     const { operationId } = await send('k1')
     await send('k1')
     expect(hub.audit).toMatchObject([
@@ -184,7 +184,7 @@ describe('a call under an idempotency key', () => {
   })
 
   it('has a key of 1 to 255 characters', async () => {
-    const { send, runs } = await desk()
+    const { send, runs } = await fixture()
     for (const key of ['', 'x'.repeat(256), 'a\u0000b']) {
       expect(await failureOf(send(key))).toMatchObject({ code: 'INPUT_INVALID' })
     }

@@ -8,7 +8,7 @@ import { update, type Write } from '../../store/index.ts'
 
 const closed = () => new AppError('DEPENDENCY_UNAVAILABLE', 'The post office is closed.')
 
-async function desk(tool: Partial<AnyTool> = {}, more: HubOptions & { storage?: FaultyStorage } = {}) {
+async function fixture(tool: Partial<AnyTool> = {}, more: HubOptions & { storage?: FaultyStorage } = {}) {
   const storage = more.storage ?? faultyStorage()
   const runs: unknown[] = []
   const state = { isClosed: true }
@@ -31,7 +31,7 @@ async function desk(tool: Partial<AnyTool> = {}, more: HubOptions & { storage?: 
 
 describe('an operation that waits for its time', () => {
   it('is tried at once when a person says so', async () => {
-    const one = await desk()
+    const one = await fixture()
     const id = await one.send()
     one.state.isClosed = false
     await one.desk.retry(id)
@@ -41,7 +41,7 @@ describe('an operation that waits for its time', () => {
   })
 
   it('is never run once it is cancelled', async () => {
-    const one = await desk()
+    const one = await fixture()
     const id = await one.send()
     await one.desk.cancel(id)
     await one.hub.clock.advance(600_000)
@@ -54,7 +54,7 @@ describe('an operation that waits for its time', () => {
 
 describe('an operation that was given up', () => {
   async function exhausted() {
-    const one = await desk({}, { settings: { retryAttempts: 1 } })
+    const one = await fixture({}, { settings: { retryAttempts: 1 } })
     await failureOf(one.send())
     const [row] = await one.storage.store.find('operations', {})
     expect(row).toMatchObject({ state: 'exhausted' })
@@ -86,7 +86,7 @@ describe('an operation that was given up', () => {
   })
 
   it('gets all its attempts anew, however long ago it was called', async () => {
-    const one = await desk({}, { settings: { retryAttempts: 2 } })
+    const one = await fixture({}, { settings: { retryAttempts: 2 } })
     const id = await one.send()
     await one.hub.clock.advance(600_000)
     expect(await one.row(id)).toMatchObject({ state: 'exhausted', attempts: 2 })
@@ -113,11 +113,11 @@ describe('an operation that was given up', () => {
 
 describe('an operation inside another', () => {
   it('is a person’s to try again, also once they have had it tried again', async () => {
-    const { storage, desk, hub, runs } = await nested()
+    const { storage, desk: fixture, hub, runs } = await nested()
     await hub.callAs('ada', 'outer')
     const [inner] = await storage.store.find('operations', { where: { tool: 'inner' } })
     expect(inner).toMatchObject({ state: 'unknown', retry: 'manual' })
-    await desk.retry(inner?.id ?? '')
+    await fixture.retry(inner?.id ?? '')
     await hub.clock.advance(600_000)
     expect(await storage.store.get('operations', inner?.id ?? '')).toMatchObject({ state: 'unknown', attempts: 1 })
     expect(runs).toHaveLength(2)
@@ -143,7 +143,7 @@ describe('an operation that runs', () => {
   it('is told to stop, and may have done its work', async () => {
     const entered = deferred()
     const handler: AnyTool['handler'] = () => (entered.resolve(), new Promise(() => {}))
-    const one = await desk({ handler, retry: 'manual', idempotent: false })
+    const one = await fixture({ handler, retry: 'manual', idempotent: false })
     const answer = failureOf(one.send())
     await entered.promise
     const [row] = await one.storage.store.find('operations', {})
@@ -160,7 +160,7 @@ describe('an operation whose run is ending', () => {
   /** One whose run is over and whose last step a test holds back. */
   async function ending(handler: AnyTool['handler'], tool: Partial<AnyTool> = {}) {
     const [reached, released] = [deferred(), deferred()]
-    const one = await desk({ handler, ...tool })
+    const one = await fixture({ handler, ...tool })
     one.storage.fault = async writes => {
       if (!isLast(writes)) return undefined
       reached.resolve()
@@ -194,7 +194,7 @@ describe('an operation whose run is ending', () => {
   })
 
   it('is said to run elsewhere only where it does', async () => {
-    const one = await desk()
+    const one = await fixture()
     const id = await one.send()
     const set = { state: 'leased', leaseOwner: 'other', leaseUntil: 9_000_000_000_000 } as const
     await one.storage.store.commit([update('operations', { where: { id }, set })])
@@ -210,7 +210,7 @@ describe('an operation that is cancelled while it runs', () => {
     const entered = deferred()
     const runs: unknown[] = []
     const handler: AnyTool['handler'] = input => (runs.push(input), entered.resolve(), new Promise(() => {}))
-    const one = await desk({ handler })
+    const one = await fixture({ handler })
     const answer = failureOf(one.send())
     await entered.promise
     const [row] = await one.storage.store.find('operations', {})
@@ -224,7 +224,7 @@ describe('an operation that is cancelled while it runs', () => {
 
 describe('an operation that nobody knows', () => {
   it('is not found', async () => {
-    const one = await desk()
+    const one = await fixture()
     for (const act of [one.desk.retry, one.desk.cancel, one.desk.drop])
       expect(await failureOf(act('op_none'))).toMatchObject({ code: 'NAME_UNKNOWN' })
   })
@@ -233,7 +233,7 @@ describe('an operation that nobody knows', () => {
 describe('the end of an operation that nobody waited for', () => {
   it('is told once', async () => {
     const told: OperationSummary[] = []
-    const one = await desk({}, { tellEnd: end => void told.push(end) })
+    const one = await fixture({}, { tellEnd: end => void told.push(end) })
     one.hub.work()
     const id = await one.send()
     one.state.isClosed = false
@@ -246,14 +246,14 @@ describe('the end of an operation that nobody waited for', () => {
 
   it('is told by the process that comes next when this one could not', async () => {
     const storage = faultyStorage()
-    const first = await desk({}, { storage, tellEnd: () => Promise.reject(new Error('nobody is there')) })
+    const first = await fixture({}, { storage, tellEnd: () => Promise.reject(new Error('nobody is there')) })
     first.hub.work()
     const id = await first.send()
     first.state.isClosed = false
     await first.hub.clock.advance(10_000)
     await first.hub.stop()
     const told: string[] = []
-    const second = await desk({}, { storage, tellEnd: end => void told.push(end.id) })
+    const second = await fixture({}, { storage, tellEnd: end => void told.push(end.id) })
     second.hub.work()
     await second.hub.clock.advance(10_000)
     expect(told).toEqual([id])
@@ -263,7 +263,7 @@ describe('the end of an operation that nobody waited for', () => {
     const told: string[] = []
     const there = { is: false }
     const tellEnd = ({ id }: OperationSummary) => there.is && Boolean(told.push(id))
-    const one = await desk({}, { tellEnd })
+    const one = await fixture({}, { tellEnd })
     one.hub.work()
     const id = await one.send()
     one.state.isClosed = false
@@ -278,7 +278,7 @@ describe('the end of an operation that nobody waited for', () => {
 
   it('counts as told once its caller has looked at it, or has repeated the call', async () => {
     for (const look of ['show', 'repeat']) {
-      const one = await desk({}, { tellEnd: () => false })
+      const one = await fixture({}, { tellEnd: () => false })
       one.hub.work()
       const again = () => one.hub.callAs('ada', 'send_mail', { to: 'eve' }, { idempotencyKey: 'k' })
       const { operationId: id } = await again()
@@ -295,7 +295,7 @@ describe('the end of an operation that nobody waited for', () => {
 
   it('is not told where the caller has the answer', async () => {
     const told: unknown[] = []
-    const one = await desk({}, { tellEnd: end => void told.push(end) })
+    const one = await fixture({}, { tellEnd: end => void told.push(end) })
     one.hub.work()
     one.state.isClosed = false
     await one.send()

@@ -10,7 +10,7 @@ import { customKind } from '../index.ts'
 const cutOff = () => new AppError('OUTCOME_UNKNOWN', 'The line broke.')
 
 /** A tool that is to make a note, which anybody can look for, and a line, which only its own capability can. */
-async function desk(tool: Partial<AnyTool> = {}, storage = faultyStorage()) {
+async function fixture(tool: Partial<AnyTool> = {}, storage = faultyStorage()) {
   const world = new Set<string>()
   const look = async ({ id }: { id?: unknown }) => world.has(String(id))
   const told: OperationSummary[] = []
@@ -58,7 +58,7 @@ async function desk(tool: Partial<AnyTool> = {}, storage = faultyStorage()) {
 
 /** One that has run, and nobody knows whether it was done. */
 async function inDoubt(tool: Partial<AnyTool> = {}) {
-  const one = await desk(tool)
+  const one = await fixture(tool)
   await failureOf(one.call({ idempotencyKey: 'k' }))
   expect(await one.row()).toMatchObject({ state: 'unknown' })
   return { ...one, finish: () => one.world.add('note secret').add('line secret') }
@@ -142,7 +142,7 @@ describe('looking at what an operation in doubt was to leave behind', () => {
 
 describe('looking at what an operation was to leave behind', () => {
   it('shows it of one that waits to be tried again, and leaves it waiting', async () => {
-    const one = await desk({ retry: 'verifyFirst' })
+    const one = await fixture({ retry: 'verifyFirst' })
     expect((await one.call()).waiting).toMatchObject({ for: 'retry' })
     one.world.add('note secret').add('line secret')
     const found = await one.verify()
@@ -155,20 +155,20 @@ describe('looking at what an operation was to leave behind', () => {
 
   it('is refused while it runs, before it has run, and where its tool leaves nothing behind', async () => {
     const entered = deferred()
-    const running = await desk({ handler: () => (entered.resolve(), new Promise(() => {})) })
+    const running = await fixture({ handler: () => (entered.resolve(), new Promise(() => {})) })
     void running.call().catch(() => {})
     await entered.promise
     expect(await failureOf(running.verify())).toMatchObject({
       code: 'REQUEST_REFUSED',
       message: expect.stringMatching(/runs right now/),
     })
-    const waiting = await desk({ consent: ['notes.make'] })
+    const waiting = await fixture({ consent: ['notes.make'] })
     void waiting.call().catch(() => {})
     for (let i = 0; i < 20; i++) await waiting.hub.clock.breathe()
     expect(await failureOf(waiting.verify())).toMatchObject({
       message: expect.stringMatching(/has not run, and waits for a person/),
     })
-    const plain = await desk({ effects: [] })
+    const plain = await fixture({ effects: [] })
     await failureOf(plain.call())
     expect(await failureOf(plain.verify())).toMatchObject({
       message: expect.stringMatching(/declares no effects/),

@@ -82,12 +82,12 @@ describe('logs of an upstream', () => {
     const asked: unknown[] = []
     const upstreamLogs: Control['upstreamLogs'] = async input => {
       asked.push(input)
-      if (looks.length === 1) desk.interrupt()
+      if (looks.length === 1) fixture.interrupt()
       return (looks.length > 1 ? looks.shift() : looks[0]) ?? []
     }
-    const desk = createFakeCliHost({ control: { upstreamLogs } })
-    const code = await whileAdvancing(desk.clock, runCli(['logs', ...argv], desk.host))
-    return { code, asked, ...desk.seen }
+    const fixture = createFakeCliHost({ control: { upstreamLogs } })
+    const code = await whileAdvancing(fixture.clock, runCli(['logs', ...argv], fixture.host))
+    return { code, asked, ...fixture.seen }
   }
 
   async function show(argv: string[], lines: UpstreamLogLine[]) {

@@ -67,10 +67,10 @@ function startingFixture({ from, more, upAfterMs = Number.POSITIVE_INFINITY, fet
       return [waitedMs() < upAfterMs ? now : NOTES]
     },
   }
-  const desk = createFakeCliHost({ control, from })
-  const startedAt = desk.clock.now()
-  const waitedMs = () => desk.clock.now() - startedAt
-  return { ...desk, waitedMs, ended: runCli(['add', 'notes', '--', 'npx', '-y', 'notes@1.0.0'], desk.host) }
+  const fixture = createFakeCliHost({ control, from })
+  const startedAt = fixture.clock.now()
+  const waitedMs = () => fixture.clock.now() - startedAt
+  return { ...fixture, waitedMs, ended: runCli(['add', 'notes', '--', 'npx', '-y', 'notes@1.0.0'], fixture.host) }
 }
 
 describe('add', () => {
@@ -186,20 +186,20 @@ describe('add', () => {
       'it did not get ready in time; it is started again by quartermaster up',
     ],
   ])('waits some seconds for a program that starts, with %s, and says what becomes of it', async (from, more, how) => {
-    const desk = startingFixture({ from, more })
-    expect(await whileAdvancing(desk.clock, desk.ended, 1_000)).toBe(0)
-    expect(desk.waitedMs()).toBeLessThan(20_000)
-    expect(desk.seen.stdout).toBe(
+    const fixture = startingFixture({ from, more })
+    expect(await whileAdvancing(fixture.clock, fixture.ended, 1_000)).toBe(0)
+    expect(fixture.waitedMs()).toBeLessThan(20_000)
+    expect(fixture.seen.stdout).toBe(
       `! "notes" is added; ${how}. (/project/quartermaster.config.json)\n  Given to: default.\n`,
     )
   })
 
   it('does not cut off what is being downloaded where nobody else goes on with it', async () => {
-    const desk = startingFixture({ from: 'process', upAfterMs: 100_000, fetchedAfterMs: 97_000 })
-    expect(await whileAdvancing(desk.clock, desk.ended, 1_000)).toBe(0)
-    expect(desk.seen.stdout).toContain('✓ "notes" is added; it is up, with 3 tools.')
+    const fixture = startingFixture({ from: 'process', upAfterMs: 100_000, fetchedAfterMs: 97_000 })
+    expect(await whileAdvancing(fixture.clock, fixture.ended, 1_000)).toBe(0)
+    expect(fixture.seen.stdout).toContain('✓ "notes" is added; it is up, with 3 tools.')
     const line = 'Waiting for notes · 0/1 ready; notes may be downloading what it runs, and Ctrl-C leaves it'
-    expect(desk.seen.stderr.split('\n').filter(text => text.startsWith('Waiting'))).toEqual([
+    expect(fixture.seen.stderr.split('\n').filter(text => text.startsWith('Waiting'))).toEqual([
       line,
       expect.stringMatching(/leaves it · 3\d s$/),
       expect.stringMatching(/leaves it · 6\d s$/),
@@ -208,10 +208,10 @@ describe('add', () => {
   })
 
   it('can be left while it waits, and says what was done', async () => {
-    const desk = startingFixture({ from: 'process', upAfterMs: Number.POSITIVE_INFINITY })
-    desk.clock.after(30_000, desk.interrupt)
-    expect(await whileAdvancing(desk.clock, desk.ended, 1_000)).toBe(130)
-    expect(desk.seen.stdout).toContain(
+    const fixture = startingFixture({ from: 'process', upAfterMs: Number.POSITIVE_INFINITY })
+    fixture.clock.after(30_000, fixture.interrupt)
+    expect(await whileAdvancing(fixture.clock, fixture.ended, 1_000)).toBe(130)
+    expect(fixture.seen.stdout).toContain(
       '! "notes" is added; it was left before it was ready; it is started again by quartermaster up.',
     )
   })

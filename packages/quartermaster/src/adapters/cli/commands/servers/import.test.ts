@@ -265,8 +265,8 @@ describe('import', () => {
   })
 
   it('says when nobody got it, and when the first agent was made for it', async () => {
-    const nobody = await run(['claude', 'files', '--no-grant'], { given: { granted: [] } })
-    expect(nobody.stdout).toContain('  Given to no agent. Give it: quartermaster grant AGENT files\n')
+    const noAgents = await run(['claude', 'files', '--no-grant'], { given: { granted: [] } })
+    expect(noAgents.stdout).toContain('  Given to no agent. Give it: quartermaster grant AGENT files\n')
     const first = await run(['claude', 'files'], { given: { granted: ['default'], madeAgent: 'default' } })
     expect(first.stdout).toContain('  Given to: default (made now, as the first agent here; it may also read')
   })

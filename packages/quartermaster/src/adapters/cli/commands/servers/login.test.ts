@@ -125,8 +125,8 @@ describe('quartermaster logout', () => {
       inputs: [{ upstream: 'tracker' }],
       stdout: 'The login at tracker is forgotten.\n',
     })
-    const nobody = await run(['logout', 'tracker'], { control: { logout: async () => ({ wasSignedIn: false }) } })
-    expect(nobody.stdout).toBe('There was no login at tracker.\n')
+    const notSignedIn = await run(['logout', 'tracker'], { control: { logout: async () => ({ wasSignedIn: false }) } })
+    expect(notSignedIn.stdout).toBe('There was no login at tracker.\n')
   })
 })
 
