@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest'
 import { createControlClient } from '../src/adapters/control-client/index.ts'
 import { connectToOwner } from '../src/adapters/data-folder/index.ts'
 import { deferred } from '../src/testing/deferred.ts'
-import { connectClient, fixtureProject, endBackgroundAfter, ownerOf } from './support/bridge.ts'
+import { connectClient, endBackgroundAfter, fixtureProject, ownerOf } from './support/bridge.ts'
 import { quartermaster, startUpProcess, writeFiles } from './support/product.ts'
 
 const TRANSFER = `

@@ -1,7 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { connectClient, fixtureProject, ERAS, running } from './support/bridge.ts'
+import { connectClient, ERAS, fixtureProject, running } from './support/bridge.ts'
 import { startUp, startUpProcess } from './support/product.ts'
 
 describe.each(ERAS)('connect over a restart, with a real client of the era %s', mode => {

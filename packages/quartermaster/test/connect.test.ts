@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { deferred } from '../src/testing/deferred.ts'
 import { sharedFixture } from '../src/testing/shared-fixture.ts'
-import { connectClient, fixtureProject, ERAS, running } from './support/bridge.ts'
+import { connectClient, ERAS, fixtureProject, running } from './support/bridge.ts'
 import { BIN, makeProject, quartermaster, startUp, startUpProcess } from './support/product.ts'
 
 const names = (tools: readonly { name: string }[] | null | undefined) => tools?.map(tool => tool.name)

@@ -43,7 +43,9 @@ describe('the consent of a server that is added', () => {
       '4 of 5 tools ask a person first',
     )
     expect(await Promise.all(['get_row', 'write', 'look'].map(asks))).toEqual([true, true, false])
-    expect((await fixture.run('upstreams', 'consent', 'db', 'none', '--json')).json()).toMatchObject({ asks: { now: 0 } })
+    expect((await fixture.run('upstreams', 'consent', 'db', 'none', '--json')).json()).toMatchObject({
+      asks: { now: 0 },
+    })
     expect(await Promise.all(['drop', 'push'].map(asks))).toEqual([false, false])
     expect((await fixture.status('db'))?.pids).toEqual(pids)
     expect(await fixture.run('upstreams', 'consent', 'nothing', 'none')).toMatchObject({ code: 4 })

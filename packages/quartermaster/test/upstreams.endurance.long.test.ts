@@ -32,7 +32,8 @@ const servers = named('rude')
 
 const statuses = (fixture: UpstreamFixture) => fixture.control<UpstreamStatus[]>('upstreams')
 
-const ofPrograms = async (fixture: UpstreamFixture) => (await statuses(fixture)).filter(({ name }) => programs.includes(name))
+const ofPrograms = async (fixture: UpstreamFixture) =>
+  (await statuses(fixture)).filter(({ name }) => programs.includes(name))
 
 const restartsOf = async (fixture: UpstreamFixture) =>
   (await ofPrograms(fixture)).reduce((sum, { restarts }) => sum + restarts, 0)
@@ -83,11 +84,16 @@ async function killSome(fixture: UpstreamFixture, ...some: string[]): Promise<vo
 /** Resolves when servers that were gone are reached again. */
 async function restartAll(fixture: UpstreamFixture, rude: readonly RudeServer[]): Promise<void> {
   await Promise.all(rude.map(server => server.restart()))
-  const areUp = async () => (await statuses(fixture)).every(({ name, state }) => !servers.includes(name) || state === 'up')
+  const areUp = async () =>
+    (await statuses(fixture)).every(({ name, state }) => !servers.includes(name) || state === 'up')
   await expect.poll(areUp, { interval: 200 }).toBe(true)
 }
 
-async function callMany(fixture: UpstreamFixture, count: number, toolFor: (call: number) => Expectation): Promise<void> {
+async function callMany(
+  fixture: UpstreamFixture,
+  count: number,
+  toolFor: (call: number) => Expectation,
+): Promise<void> {
   const client = createLeanClient(fixture.up.url, await fixture.tokenFor('default'))
   let next = 0
   const worker = async () => {

@@ -4,7 +4,14 @@ import { pidsIn } from '../src/adapters/mcp-upstream/testing/child-fixture.ts'
 import { httpEndpoint } from '../src/adapters/mcp-upstream/testing/http-endpoint.ts'
 import { answerLegacy } from '../src/adapters/mcp-upstream/testing/legacy-answers.ts'
 import { freshFolder } from '../src/testing/store-contract/stage.ts'
-import { ILL_SERVER, onFixture, openFixture, program, textOf, type UpstreamFixture } from './support/upstream-fixture.ts'
+import {
+  ILL_SERVER,
+  onFixture,
+  openFixture,
+  program,
+  textOf,
+  type UpstreamFixture,
+} from './support/upstream-fixture.ts'
 
 const GREETINGS = new Set(['initialize', 'server/discover'])
 

@@ -22,7 +22,7 @@ async function office(fail: (visit: Visit) => unknown) {
   await expect.poll(async () => (await fixture.status('office'))?.tools.offered).toBe(1)
   const client = await fixture.connect()
   return {
-    desk: fixture,
+    fixture,
     call: () => client.callTool({ name: 'office_read', arguments: {} }),
     fix() {
       isFixed = true
@@ -39,7 +39,7 @@ it.each<[string, (visit: Visit) => unknown, RegExp]>([
   ],
   ['nothing', () => {}, /It did not answer in time\.$/],
 ])('an upstream that answers every call with %s is told of until one succeeds', async (_, fail, why) => {
-  const { desk: fixture, call, fix } = await office(fail)
+  const { fixture, call, fix } = await office(fail)
   for (const _time of [1, 2]) expect(await call()).toMatchObject({ isError: true })
   const message = expect.stringMatching(
     /^It answers, but its last 2 requests failed, the last of them the tool "read": /,

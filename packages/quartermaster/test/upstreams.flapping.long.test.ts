@@ -37,7 +37,7 @@ async function openFlapping(settings: Record<string, unknown>) {
   const pidOf = async () => (await fixture.status('near'))?.pids[0] ?? 0
   const connections = async () => (await fixture.status('far'))?.connections
   return {
-    desk: fixture,
+    fixture,
     /** Has something else said of the one that stays. */
     async describe(short: string) {
       const config = JSON.stringify({ mcpServers: servers(short), settings })
@@ -83,7 +83,7 @@ async function watchingClients(fixture: UpstreamFixture): Promise<Heard[][]> {
 
 /** What clients hear while both fall again and again, until both are listed. */
 async function heardWith(settings: Record<string, unknown>): Promise<Heard[][]> {
-  const { desk: fixture, describe, fall } = await openFlapping(settings)
+  const { fixture, describe, fall } = await openFlapping(settings)
   const heard = await watchingClients(fixture)
   /** Whatever else there was to be told by now has been told to all when this has. */
   const tell = async (calm: string) => {

@@ -17,7 +17,7 @@ const MOST_HEAP = 80 * 1024 * 1024
 
 /** Whoever uses an ordinary server beside loud ones. */
 interface Neighbour {
-  readonly desk: UpstreamFixture<UpProcess>
+  readonly fixture: UpstreamFixture<UpProcess>
   readonly scale: FootprintScale
   /** Many calls at a time; answers those that were not answered with their text. */
   call(): Promise<string[]>
@@ -30,10 +30,10 @@ async function besides(loud: Record<string, unknown>): Promise<Neighbour> {
   await expect.poll(() => textOf(client, 'desk_echo', { text: 'hi' })).toBe('hi')
   const isWrong = async (text: string) => ((await textOf(client, 'desk_echo', { text })) === text ? [] : [text])
   const call = async () => (await Promise.all(Array.from({ length: 10 }, (_, index) => isWrong(`${index}`)))).flat()
-  return { desk: fixture, scale, call }
+  return { fixture, scale, call }
 }
 
-async function expectUnhurt({ desk: fixture, scale, call }: Neighbour): Promise<void> {
+async function expectUnhurt({ fixture, scale, call }: Neighbour): Promise<void> {
   for (let round = 0; round < 8; round++) expect(await call()).toEqual([])
   expect((await fetch(`${fixture.up.url}/health`)).status).toBe(200)
   expect((await fixture.status('desk'))?.restarts).toBe(0)
@@ -65,7 +65,7 @@ describe('a program that says too much', () => {
     const wrong: string[] = []
     const meanwhile = async () => {
       wrong.push(...(await neighbour.call()))
-      return toldOf(neighbour.desk, 'loud')
+      return toldOf(neighbour.fixture, 'loud')
     }
     await expect.poll(meanwhile).toMatchObject(outcome)
     expect(wrong).toEqual([])
@@ -135,7 +135,7 @@ describe('servers by HTTP that say too much', () => {
     const wrong: string[] = []
     const toldOfAll = servers.map(({ name, visits }) => async () => {
       const isLeft = visits.some(({ response }) => response.destroyed && !response.writableFinished)
-      return [name, { ...(await toldOf(neighbour.desk, name)), isLeft }] as const
+      return [name, { ...(await toldOf(neighbour.fixture, name)), isLeft }] as const
     })
     const meanwhile = async () => {
       wrong.push(...(await neighbour.call()))

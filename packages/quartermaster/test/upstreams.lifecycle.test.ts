@@ -134,7 +134,10 @@ async function sessionServer() {
 
 describe('a connection that agents share', () => {
   it('gives every agent its own answers, however many calls are under way', async () => {
-    const fixture = await openFixture({ mcpServers: { desk: program(SDK_SERVER) }, agents: everyone('ada', 'bob', 'cy') })
+    const fixture = await openFixture({
+      mcpServers: { desk: program(SDK_SERVER) },
+      agents: everyone('ada', 'bob', 'cy'),
+    })
     await isUp(fixture)
     const calls = async (agent: string) => {
       const client = await fixture.connect('auto', { agent })

@@ -15,7 +15,9 @@ function write(fixture: Pick<UpstreamFixture, 'dir'>, mcpServers: object): Promi
 }
 
 async function signIn(fixture: UpstreamFixture, approve: (url: string) => string): Promise<void> {
-  const { attempt, url } = await fixture.control<{ attempt: string; url: string }>('beginLogin', { upstream: 'tracker' })
+  const { attempt, url } = await fixture.control<{ attempt: string; url: string }>('beginLogin', {
+    upstream: 'tracker',
+  })
   await fixture.control('finishLogin', { attempt, redirectUrl: approve(url) })
 }
 
@@ -65,7 +67,10 @@ describe('an upstream whose entry was taken out by hand', () => {
     )
     expect(removed.code).toBe(0)
     expect(await said(fixture, 'desk')).toEqual([])
-    expect(await fixture.run('doctor')).toMatchObject({ code: 0, stdout: expect.stringContaining('0 errors, 1 warning.') })
+    expect(await fixture.run('doctor')).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('0 errors, 1 warning.'),
+    })
     expect(await fixture.run('remove', 'desk')).toMatchObject({
       code: 4,
       stderr: expect.stringContaining('The configuration names no upstream "desk".'),

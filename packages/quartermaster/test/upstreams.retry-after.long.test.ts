@@ -30,7 +30,7 @@ async function busyOffice(tool: object = {}) {
     refusal = { status, header }
   }
   return {
-    desk: fixture,
+    fixture,
     refuse,
     /** How long after its answer the call is tried again: between what this is by the clock after the call and before it. */
     async pauseAfter(status: number, header: string): Promise<Pause> {
@@ -74,7 +74,7 @@ describe('a call of a server that is busy', () => {
   })
 
   it('says in its text when to try again', async () => {
-    const { desk: fixture, refuse } = await busyOffice()
+    const { fixture, refuse } = await busyOffice()
     refuse(429, '300')
     const answer = await (await fixture.connect()).callTool({ name: 'office_post', arguments: {} })
     const said = 'The tool "post" of "office" cannot be reached: The server is busy (HTTP 429). Try again in 300 s.'

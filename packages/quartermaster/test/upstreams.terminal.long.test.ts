@@ -83,7 +83,8 @@ describe('what a server says at a terminal', () => {
       settings: { recoveringSeconds: 1 },
     })
     await expect.poll(async () => (await fixture.status('open'))?.tools.offered).toBe(2)
-    for (const name of ['refuses', 'gone']) await expect.poll(async () => (await fixture.status(name))?.state).toBe('down')
+    for (const name of ['refuses', 'gone'])
+      await expect.poll(async () => (await fixture.status(name))?.state).toBe('down')
     await writeFile(join(fixture.dir, 'agents/wrong.json'), '{ "capabilities": { "desk": { "tools": ["nothing"] } } }')
     await fixture.run('reload')
     const servers = { fresh: { url }, [EVIL]: { url }, broken: { url: EVIL }, worse: { command: EVIL, args: [EVIL] } }

@@ -40,7 +40,7 @@ describe('two servers that have the same addresses', () => {
 
 describe('a server that shows one agent another definition than was accepted', () => {
   it('is told by doctor, with what to do', async () => {
-    const { desk: fixture, ada } = await openDiffering()
+    const { fixture, ada } = await openDiffering()
     expect(await textOf(ada, 'desk_echo', { text: 'hi' })).toContain('an entry of its own name')
     expect(await fixture.status('desk')).toMatchObject({ differing: [{ agent: 'ada', definitions: ['tool:echo'] }] })
     const doctor = (await fixture.run('doctor')).stdout.replace(/\s+/g, ' ')

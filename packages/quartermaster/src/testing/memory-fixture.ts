@@ -14,7 +14,10 @@ import { createFakeClock } from './fake-clock.ts'
 let organisations = 0
 
 /** A workspace as it lies in the store, of an organisation of the test's own. */
-export function workspaceRow(id: string, { organisation, parentId = null, abilities = [] }: WorkspaceOptions): WorkspaceRow {
+export function workspaceRow(
+  id: string,
+  { organisation, parentId = null, abilities = [] }: WorkspaceOptions,
+): WorkspaceRow {
   return {
     id,
     organisation,

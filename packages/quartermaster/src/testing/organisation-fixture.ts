@@ -45,7 +45,7 @@ export async function openOrganisation({ settings, store: given }: OrganisationF
   organisation.events.on('presence.changed', event => void told.push(event))
   const skillsOf = ({ workspace }: { workspace: string }) =>
     workspace === 'ada' ? [{ id: 'add', name: 'Add', description: 'Adds.' }] : undefined
-  const fixture = createApiService(organisationHandlers({ organisation, store, clock, skillsOf, version: '1.2.3' }))
+  const service = createApiService(organisationHandlers({ organisation, store, clock, skillsOf, version: '1.2.3' }))
 
   /** Asks as this visitor; the owner of the first organisation when absent. */
   const ask = <K extends ApiOperation>(
@@ -54,9 +54,9 @@ export async function openOrganisation({ settings, store: given }: OrganisationF
     visitor: ApiCaller | undefined = OWNER,
   ): Promise<ApiAnswer<K>> => {
     const whole = { params: {}, query: {}, body: undefined, ...request } as unknown as ApiRequest<K>
-    return fixture.answer(operation, visitor, whole, { origin: 'http://here' })
+    return service.answer(operation, visitor, whole, { origin: 'http://here' })
   }
-  return { storage, store, clock, organisation, desk: fixture, ask, told, ownerOf, reopen: make }
+  return { storage, store, clock, organisation, service, ask, told, ownerOf, reopen: make }
 }
 
 const OWNER: ApiCaller = { kind: 'owner', organisation: DEFAULT_ORGANISATION }

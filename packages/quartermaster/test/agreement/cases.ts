@@ -88,7 +88,12 @@ export const CASES: readonly Case[] = [
     peer: meanwhile(answers),
     comesTo: 'done',
   },
-  { tool: 'delegate_task', what: 'to nobody', input: { workspace_id: NO_SUCH_WORKSPACE, task: 'Hi.' }, comesTo: 'PEER_NOT_FOUND' },
+  {
+    tool: 'delegate_task',
+    what: 'to nobody',
+    input: { workspace_id: NO_SUCH_WORKSPACE, task: 'Hi.' },
+    comesTo: 'PEER_NOT_FOUND',
+  },
   {
     tool: 'delegate_task_async',
     what: 'to a peer',

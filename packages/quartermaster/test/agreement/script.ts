@@ -23,7 +23,10 @@ export const OF_VIEWS: ReadonlySet<string> = new Set([...OF_GATEWAY, 'read_docs'
 export const nameOf = ({ tool, what }: Case): string => `${tool}: ${what}`
 
 /** Goes through all cases, one after the other, as one runtime's user would. */
-export async function play({ name, place, clerk, reader }: Fixture, skips: (one: Case) => boolean): Promise<Transcript> {
+export async function play(
+  { name, place, clerk, reader }: Fixture,
+  skips: (one: Case) => boolean,
+): Promise<Transcript> {
   const ids = new Map<string, string>()
   const peer = await peerOf(name, place)
   const transcript: Record<string, Told> = {}

@@ -1,10 +1,17 @@
 import type { Client } from '@modelcontextprotocol/client'
 import { expect } from 'vitest'
-import { type FixtureOptions, openFixture, program, SDK_SERVER, textOf, type UpstreamFixture } from './upstream-fixture.ts'
+import {
+  type FixtureOptions,
+  openFixture,
+  program,
+  SDK_SERVER,
+  textOf,
+  type UpstreamFixture,
+} from './upstream-fixture.ts'
 
-/** A desk with two agents that have the same upstreams, and a client of each. */
+/** A fixture with two agents that have the same upstreams, and a client of each. */
 export interface TwoAgents {
-  readonly desk: UpstreamFixture
+  readonly fixture: UpstreamFixture
   readonly ada: Client
   readonly bob: Client
 }
@@ -12,8 +19,11 @@ export interface TwoAgents {
 export async function openForTwo(mcpServers: FixtureOptions['mcpServers']): Promise<TwoAgents> {
   const all = { capabilities: Object.fromEntries(Object.keys(mcpServers).map(name => [name, {}])) }
   const fixture = await openFixture({ mcpServers, agents: { ada: all, bob: all } })
-  const [ada, bob] = await Promise.all([fixture.connect('auto', { agent: 'ada' }), fixture.connect('auto', { agent: 'bob' })])
-  return { desk: fixture, ada, bob }
+  const [ada, bob] = await Promise.all([
+    fixture.connect('auto', { agent: 'ada' }),
+    fixture.connect('auto', { agent: 'bob' }),
+  ])
+  return { fixture, ada, bob }
 }
 
 /** A server that shows Ada another `echo` than the one that was looked at, which Bob has. */

@@ -55,7 +55,7 @@ interface Described {
 
 async function open(settings: Partial<Settings> = {}) {
   const at = await openOrganisation({ settings })
-  const { organisation, desk: service, clock } = at
+  const { organisation, service, clock } = at
   const server = await startHttpServer({
     api: {
       service,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { callTool, processManagerFixture, openChannel } from '../mcp-upstream/testing/child-fixture.ts'
+import { callTool, openChannel, processManagerFixture } from '../mcp-upstream/testing/child-fixture.ts'
 import { childEnvironment } from './process-manager.ts'
 
 const MINE = {
@@ -61,8 +61,8 @@ describe('the environment of a child', () => {
   })
 
   it('is what the child really sees', async () => {
-    const { herd } = await processManagerFixture({ inherited: { ...MINE, PATH: process.env.PATH } })
-    const server = await openChannel({ herd, env: { API_KEY: 'k' } })
+    const { processManager } = await processManagerFixture({ inherited: { ...MINE, PATH: process.env.PATH } })
+    const server = await openChannel({ processManager, env: { API_KEY: 'k' } })
     expect(JSON.parse(await callTool(server, 'env'))).toEqual({
       ...PASSED,
       PATH: process.env.PATH,

@@ -8,9 +8,9 @@ import {
   allGone,
   callTool,
   eventually,
-  processManagerFixture,
   isAlive,
   openChannel,
+  processManagerFixture,
   tempFolder,
 } from '../mcp-upstream/testing/child-fixture.ts'
 import { createLookingClock } from '../mcp-upstream/testing/polling-clock.ts'
@@ -49,9 +49,9 @@ describe.skipIf(!onLinux)('closing one child', () => {
     ['by SIGTERM', 'trap "echo terminated; exit 0" TERM; while :; do sleep 0.01; done'],
   ])('asks it first %s', async (_how, script) => {
     const file = join(await tempFolder(), 'said')
-    const { herd } = await processManagerFixture()
+    const { processManager } = await processManagerFixture()
     const program = { command: 'sh', args: ['-c', `echo ready >&2; { ${script}; } >"${file}"`], env: {}, cwd: '/' }
-    const child = await herd.spawn({ ...program, stop: { graceMs: 300, termMs: 10_000 } })
+    const child = await processManager.spawn({ ...program, stop: { graceMs: 300, termMs: 10_000 } })
     await new Promise(resolve => child.stderr.once('data', resolve))
     await child.end()
     expect(await readFile(file, 'utf8')).toMatch(/^(input closed|terminated)\n$/)
@@ -59,8 +59,11 @@ describe.skipIf(!onLinux)('closing one child', () => {
   })
 
   it('leaves the others alone', async () => {
-    const { herd } = await processManagerFixture()
-    const [one, other] = [await openChannel({ herd }), await openChannel({ herd, flags: ['--fork-detached'] })]
+    const { processManager } = await processManagerFixture()
+    const [one, other] = [
+      await openChannel({ processManager }),
+      await openChannel({ processManager, flags: ['--fork-detached'] }),
+    ]
     const pids = JSON.parse(await callTool(other, 'pids')) as number[]
     await one.channel.close()
     expect(await Promise.all(pids.map(isAlive))).toEqual([true, true])
@@ -77,9 +80,9 @@ describe.skipIf(!onLinux)('closing one child', () => {
 
   it('is done by itself when it dies and leaves what was seen before, with what that has started since', async () => {
     const clock = createLookingClock()
-    const { herd } = await processManagerFixture({ clock })
+    const { processManager } = await processManagerFixture({ clock })
     const bare = 'echo $$; read -r line; sleep 1000 & echo $!; exec sleep 1000'
-    const child = await herd.spawn({
+    const child = await processManager.spawn({
       command: 'sh',
       args: ['-c', `exec 3<&0; env -i setsid sh -c '${bare}' <&3 & wait`],
       env: {},
@@ -98,9 +101,9 @@ describe.skipIf(!onLinux)('closing one child', () => {
   })
 
   it('ends also what others of its group have started without any mark, when it has died before anybody looked', async () => {
-    const { herd } = await processManagerFixture()
+    const { processManager } = await processManagerFixture()
     const inGroup = `sh -c 'echo $$; env -i setsid sleep 1000 & echo $!; wait'`
-    const child = await herd.spawn({ command: 'sh', args: ['-c', `${inGroup} &`], env: {}, cwd: '/' })
+    const child = await processManager.spawn({ command: 'sh', args: ['-c', `${inGroup} &`], env: {}, cwd: '/' })
     const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
     const pids = [Number((await lines.next()).value), Number((await lines.next()).value)]
     await child.exited
@@ -110,8 +113,8 @@ describe.skipIf(!onLinux)('closing one child', () => {
   })
 
   it('leaves alone what says that it goes on without it, as another gateway does, and what that has started', async () => {
-    const { herd } = await processManagerFixture()
-    const child = await herd.spawn({ command: 'sh', args: ['-c', `${APART} & wait`], env: {}, cwd: '/' })
+    const { processManager } = await processManagerFixture()
+    const child = await processManager.spawn({ command: 'sh', args: ['-c', `${APART} & wait`], env: {}, cwd: '/' })
     const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
     const pids = [Number((await lines.next()).value), Number((await lines.next()).value)]
     onTestFinished(() => pids.forEach(pid => void process.kill(pid, 'SIGKILL')))
@@ -121,32 +124,32 @@ describe.skipIf(!onLinux)('closing one child', () => {
   })
 })
 
-describe.skipIf(!onLinux)('a herd', () => {
+describe.skipIf(!onLinux)('a process manager', () => {
   it('ends all its children, and starts none afterwards', async () => {
-    const { herd } = await processManagerFixture()
+    const { processManager } = await processManagerFixture()
     const servers = await Promise.all(
-      [[], ['--stubborn'], ['--fork-detached']].map(flags => openChannel({ herd, flags })),
+      [[], ['--stubborn'], ['--fork-detached']].map(flags => openChannel({ processManager, flags })),
     )
     const pids = (await Promise.all(servers.map(server => callTool(server, 'pids')))).flatMap(
       text => JSON.parse(text) as number[],
     )
-    const reaper = herd.reaperPid() ?? 0
-    await herd.close()
+    const reaper = processManager.reaperPid() ?? 0
+    await processManager.close()
     expect(await Promise.all([...pids, reaper].map(isAlive))).toEqual([...pids, reaper].map(() => false))
-    await expect(openChannel({ herd })).rejects.toMatchObject({
+    await expect(openChannel({ processManager })).rejects.toMatchObject({
       message: 'The gateway is stopping; nothing is started any more.',
     })
   })
 
   it('has one reaper however often children start, and nothing is left of any', async () => {
-    const { herd } = await processManagerFixture()
+    const { processManager } = await processManagerFixture()
     const before = (await readdir('/proc/self/fd')).length
     const reapers = new Set<number | undefined>()
     for (let i = 0; i < 100; i += 10) {
       const children = await Promise.all(
-        Array.from({ length: 10 }, () => herd.spawn({ command: 'cat', args: [], env: {}, cwd: '/' })),
+        Array.from({ length: 10 }, () => processManager.spawn({ command: 'cat', args: [], env: {}, cwd: '/' })),
       )
-      reapers.add(herd.reaperPid())
+      reapers.add(processManager.reaperPid())
       await Promise.all(children.map(child => child.end()))
     }
     expect(reapers.size).toBe(1)
@@ -155,29 +158,29 @@ describe.skipIf(!onLinux)('a herd', () => {
   })
 
   it('has no reaper without children', async () => {
-    const { herd } = await processManagerFixture()
-    expect(herd.reaperPid()).toBeUndefined()
-    await herd.close()
+    const { processManager } = await processManagerFixture()
+    expect(processManager.reaperPid()).toBeUndefined()
+    await processManager.close()
   })
 
   it('is closed all the same when the reaper was stopped by somebody', async () => {
-    const { herd } = await processManagerFixture()
-    await openChannel({ herd })
-    const reaper = herd.reaperPid() ?? 0
+    const { processManager } = await processManagerFixture()
+    await openChannel({ processManager })
+    const reaper = processManager.reaperPid() ?? 0
     process.kill(reaper, 'SIGSTOP')
-    await herd.close()
+    await processManager.close()
     expect(await allGone([reaper])).toBe(true)
   })
 
   it('gets a new reaper when somebody kills it', async () => {
-    const { herd } = await processManagerFixture()
-    await openChannel({ herd })
-    const first = herd.reaperPid() ?? 0
+    const { processManager } = await processManagerFixture()
+    await openChannel({ processManager })
+    const first = processManager.reaperPid() ?? 0
     process.kill(first, 'SIGKILL')
     expect(await allGone([first])).toBe(true)
-    await eventually(() => herd.reaperPid() !== first)
-    await openChannel({ herd })
-    expect(await isAlive(herd.reaperPid() ?? 0)).toBe(true)
+    await eventually(() => processManager.reaperPid() !== first)
+    await openChannel({ processManager })
+    expect(await isAlive(processManager.reaperPid() ?? 0)).toBe(true)
   })
 })
 
@@ -194,7 +197,7 @@ describe.skipIf(!onLinux)('a sweep at the start', () => {
   }
 
   it('kills what earlier runs of this folder have left, and nothing else', async () => {
-    const { herd, dataDir } = await processManagerFixture()
+    const { processManager, dataDir } = await processManagerFixture()
     const folder = folderMark(dataDir)
     const left = [await stray(`${folder}.${newRun()}.1`), await stray(`${folder}.${newRun()}.27`)]
     const others = [
@@ -206,8 +209,8 @@ describe.skipIf(!onLinux)('a sweep at the start', () => {
       await stray(`${folder}.${newRun()}.1`, 'NOT_QUARTERMASTER_UPSTREAM'),
       await stray(`QUARTERMASTER_UPSTREAM=${folder}.${newRun()}.1`, 'TEXT'),
     ]
-    const server = await openChannel({ herd })
-    expect(await herd.sweep()).toBe(2)
+    const server = await openChannel({ processManager })
+    expect(await processManager.sweep()).toBe(2)
     expect(await Promise.all(left.map(isAlive))).toEqual([false, false])
     expect(await Promise.all(others.map(isAlive))).toEqual(others.map(() => true))
     expect(await server.ask('ping')).toMatchObject({ result: {} })
@@ -225,25 +228,25 @@ describe.skipIf(!onLinux)('a sweep at the start', () => {
   }
 
   it('kills what those have started as well, whatever it has lost', async () => {
-    const { herd, dataDir } = await processManagerFixture()
+    const { processManager, dataDir } = await processManagerFixture()
     const bare = `sh -c 'echo $$; exec sleep 1000'`
     const pids = await leftBy(dataDir, `env -i setsid ${bare} & env -i ${bare} & wait`)
-    expect(await herd.sweep()).toBe(3)
+    expect(await processManager.sweep()).toBe(3)
     expect(await allGone(pids)).toBe(true)
   })
 
   it('leaves alone what goes on without those, and what that has started', async () => {
-    const { herd, dataDir } = await processManagerFixture()
+    const { processManager, dataDir } = await processManagerFixture()
     const [left = 0, ...apart] = await leftBy(dataDir, `${APART} & wait`)
     onTestFinished(() => apart.forEach(pid => void process.kill(pid, 'SIGKILL')))
-    expect(await herd.sweep()).toBe(1)
+    expect(await processManager.sweep()).toBe(1)
     expect(await Promise.all([left, ...apart].map(isAlive))).toEqual([false, true, true])
   })
 
   it.skipIf(process.getuid?.() !== 0)(
     'leaves processes of other users alone, also where it could kill them',
     async () => {
-      const { herd, dataDir } = await processManagerFixture()
+      const { processManager, dataDir } = await processManagerFixture()
       const child = spawn('sh', ['-c', 'echo 1; exec sleep 1000'], {
         env: { PATH: process.env.PATH, QUARTERMASTER_UPSTREAM: `${folderMark(dataDir)}.${newRun()}.1` },
         stdio: ['ignore', 'pipe', 'inherit'],
@@ -252,24 +255,24 @@ describe.skipIf(!onLinux)('a sweep at the start', () => {
       })
       onTestFinished(() => void child.kill('SIGKILL'))
       await new Promise(resolve => child.stdout.once('data', resolve))
-      expect(await herd.sweep()).toBe(0)
+      expect(await processManager.sweep()).toBe(0)
       expect(await isAlive(child.pid ?? 0)).toBe(true)
     },
   )
 
   it('finds nothing where all is well', async () => {
-    const { herd } = await processManagerFixture()
-    expect(await herd.sweep()).toBe(0)
+    const { processManager } = await processManagerFixture()
+    expect(await processManager.sweep()).toBe(0)
   })
 
   it('knows a folder by what it is, not by how its path is written', async () => {
     const dataDir = await tempFolder()
     const left = await stray(`${folderMark(dataDir)}.${newRun()}.1`)
-    const herd = createProcessManager({
+    const processManager = createProcessManager({
       clock: createSystemClock(),
       dataDir: `${dataDir}/../${dataDir.split('/').at(-1)}/`,
     })
-    expect(await herd.sweep()).toBe(1)
+    expect(await processManager.sweep()).toBe(1)
     expect(await isAlive(left)).toBe(false)
   })
 })

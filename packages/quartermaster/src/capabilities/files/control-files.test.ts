@@ -1,7 +1,7 @@
 import { mkdir, readdir, rm, symlink } from 'node:fs/promises'
 import { basename } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { type FixtureOptions, type FilesFixture, filesFixture } from '../../testing/files-fixture.ts'
+import { type FilesFixture, type FixtureOptions, filesFixture } from '../../testing/files-fixture.ts'
 import { fold } from '../shared/text.ts'
 
 const PROJECT = {

@@ -1,6 +1,6 @@
 import { chmod, rm, symlink } from 'node:fs/promises'
 import { describe, expect, it } from 'vitest'
-import { type FixtureOptions, type FilesFixture, filesFixture, type Said } from '../../testing/files-fixture.ts'
+import { type FilesFixture, type FixtureOptions, filesFixture, type Said } from '../../testing/files-fixture.ts'
 
 /** Everything an agent can ask about a path, and what it is told, with the path itself left out. */
 async function answersAbout(desk: FilesFixture, path: string): Promise<string[]> {

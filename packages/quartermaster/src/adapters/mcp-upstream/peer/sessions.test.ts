@@ -24,10 +24,10 @@ const FOREVER = new AbortController().signal
 
 async function overStdio(server: string, ...args: string[]): Promise<OpenChannel> {
   const dataDir = await freshFolder()
-  const herd = createProcessManager({ clock, dataDir })
-  onTestFinished(() => herd.close())
+  const processManager = createProcessManager({ clock, dataDir })
+  onTestFinished(() => processManager.close())
   const program = { command: process.execPath, args: [server, ...args], env: {}, cwd: dataDir }
-  return openStdioChannel({ ...program, clock, processes: herd, log: createChildLog({ clock }) })
+  return openStdioChannel({ ...program, clock, processes: processManager, log: createChildLog({ clock }) })
 }
 
 async function overHttp(...args: string[]): Promise<OpenChannel> {

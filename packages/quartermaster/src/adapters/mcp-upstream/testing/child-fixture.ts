@@ -31,16 +31,18 @@ export async function tempFolder(): Promise<string> {
 }
 
 interface ProcessManagerFixture {
-  readonly herd: ProcessManager
+  readonly processManager: ProcessManager
   readonly dataDir: string
 }
 
-/** A herd over a folder of its own. Its children end with the test. */
-export async function processManagerFixture(options: Partial<ProcessManagerOptions> = {}): Promise<ProcessManagerFixture> {
+/** A process manager over a folder of its own. Its children end with the test. */
+export async function processManagerFixture(
+  options: Partial<ProcessManagerOptions> = {},
+): Promise<ProcessManagerFixture> {
   const dataDir = await tempFolder()
   const processManager = createProcessManager({ clock: createSystemClock(), dataDir, ...options })
   onTestFinished(() => processManager.close())
-  return { herd: processManager, dataDir }
+  return { processManager, dataDir }
 }
 
 /** A channel, and everything that came out of it. */
@@ -59,7 +61,7 @@ interface OpenedChannel {
 }
 
 export interface ChannelFixtureOptions extends Partial<Omit<StdioChannelOptions, 'processes'>> {
-  readonly herd?: ProcessManager
+  readonly processManager?: ProcessManager
   /** Of the ill-behaved server. */
   readonly flags?: readonly string[]
   readonly secrets?: readonly string[]
@@ -72,7 +74,7 @@ export async function openChannel({
   ...options
 }: ChannelFixtureOptions = {}): Promise<OpenedChannel> {
   const clock = createSystemClock()
-  const processManager = options.herd ?? (await processManagerFixture()).herd
+  const processManager = options.processManager ?? (await processManagerFixture()).processManager
   const log = options.log ?? createChildLog({ clock, secrets })
   const messages: Message[] = []
   const ends: ChannelEnd[] = []

@@ -6,7 +6,7 @@ interface LookingClock extends Clock {
   looked(): Promise<void>
 }
 
-/** By this clock a herd looks again and again at what its children have started; it plans the next look after each. */
+/** By this clock a process manager looks again and again at what its children have started; it plans the next look after each. */
 export function createLookingClock(): LookingClock {
   const clock = createSystemClock()
   let onPlan: (() => void) | undefined

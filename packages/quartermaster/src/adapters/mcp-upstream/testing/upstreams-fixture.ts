@@ -17,7 +17,7 @@ import type { StartChoice } from '../mounts.ts'
 import { createUpstreamAuth } from '../oauth/upstream-auth.ts'
 import { createMounted, type MountOptions } from '../upstream.ts'
 import { createUpstreams } from '../upstreams.ts'
-import { processManagerFixture, ILL_SERVER, tempFolder } from './child-fixture.ts'
+import { ILL_SERVER, processManagerFixture, tempFolder } from './child-fixture.ts'
 
 export const PATIENT = { timeout: 15_000 }
 export const SIGNAL = new AbortController().signal
@@ -48,7 +48,7 @@ export async function stage({
   removed = new Set(),
 }: Situation = {}) {
   const clock = createSystemClock()
-  const { herd: processManager, dataDir } = await processManagerFixture()
+  const { processManager, dataDir } = await processManagerFixture()
   const ports = { clock, ids: createIds(), random: systemRandom, digest: sha256, log: silentLog, storage }
   const leases = createLeases({ ...ports, clock: leaseClock, leaseMs: 30_000, place: async () => at })
   const common = {

@@ -26,7 +26,7 @@ async function fixture(tool: Partial<AnyTool> = {}, more: HubOptions & { storage
   })
   const send = async () => (await hub.callAs('ada', 'send_mail', { to: 'eve' })).operationId
   const row = (id: string) => storage.store.get('operations', id)
-  return { hub, storage, runs, state, send, row, desk: hub.operationAdmin }
+  return { hub, storage, runs, state, send, row, admin: hub.operationAdmin }
 }
 
 describe('an operation that waits for its time', () => {
@@ -34,7 +34,7 @@ describe('an operation that waits for its time', () => {
     const one = await fixture()
     const id = await one.send()
     one.state.isClosed = false
-    await one.desk.retry(id)
+    await one.admin.retry(id)
     await one.hub.clock.advance(0)
     expect(one.runs).toHaveLength(2)
     expect(await one.row(id)).toMatchObject({ state: 'succeeded' })
@@ -43,12 +43,12 @@ describe('an operation that waits for its time', () => {
   it('is never run once it is cancelled', async () => {
     const one = await fixture()
     const id = await one.send()
-    await one.desk.cancel(id)
+    await one.admin.cancel(id)
     await one.hub.clock.advance(600_000)
     expect(one.runs).toHaveLength(1)
     expect(await one.row(id)).toMatchObject({ state: 'cancelled', arguments: null, error: { code: 'CANCELLED' } })
-    expect(await failureOf(one.desk.cancel(id))).toMatchObject({ code: 'REQUEST_REFUSED' })
-    expect(await failureOf(one.desk.retry(id))).toMatchObject({ code: 'REQUEST_REFUSED' })
+    expect(await failureOf(one.admin.cancel(id))).toMatchObject({ code: 'REQUEST_REFUSED' })
+    expect(await failureOf(one.admin.retry(id))).toMatchObject({ code: 'REQUEST_REFUSED' })
   })
 })
 
@@ -64,7 +64,7 @@ describe('an operation that was given up', () => {
   it('is tried again when a person says so, with what it was called with', async () => {
     const one = await exhausted()
     one.state.isClosed = false
-    await one.desk.retry(one.id)
+    await one.admin.retry(one.id)
     await one.hub.clock.advance(0)
     expect(one.runs).toEqual([{ to: 'eve' }, { to: 'eve' }])
     expect(await one.row(one.id)).toMatchObject({ state: 'succeeded', arguments: null })
@@ -72,16 +72,16 @@ describe('an operation that was given up', () => {
 
   it('is not over any more once it is to be tried again: it waits, is kept, and can be cancelled', async () => {
     const one = await exhausted()
-    await one.desk.retry(one.id)
+    await one.admin.retry(one.id)
     await one.hub.clock.advance(0)
     // Nobody gets to run it before it is cancelled.
     const isLease = (write: Write) =>
       write.kind === 'update' && 'leaseOwner' in write.set && write.set.leaseOwner !== null
     one.storage.fault = writes => (writes.some(isLease) ? { error: new AppError('STORE_BUSY', 'Not now.') } : undefined)
-    await one.desk.retry(one.id)
+    await one.admin.retry(one.id)
     const waiting = await one.row(one.id)
     expect(waiting).toMatchObject({ state: 'queued', endedAt: null, keepUntil: null, announcedAt: null, tellAt: null })
-    await one.desk.cancel(one.id)
+    await one.admin.cancel(one.id)
     expect(await one.row(one.id)).toMatchObject({ state: 'cancelled' })
   })
 
@@ -91,7 +91,7 @@ describe('an operation that was given up', () => {
     await one.hub.clock.advance(600_000)
     expect(await one.row(id)).toMatchObject({ state: 'exhausted', attempts: 2 })
     await one.hub.clock.advance(3 * 86_400_000)
-    await one.desk.retry(id)
+    await one.admin.retry(id)
     await one.hub.clock.advance(1_000)
     expect(await one.row(id)).toMatchObject({ state: 'queued', attempts: 1 })
   })
@@ -100,24 +100,24 @@ describe('an operation that was given up', () => {
     const one = await exhausted()
     const dropped: unknown[] = []
     one.hub.emitter.on('operation.dropped', event => dropped.push(event))
-    await one.desk.drop(one.id)
+    await one.admin.drop(one.id)
     expect(await one.row(one.id)).toMatchObject({ state: 'exhausted', arguments: null })
     expect(dropped).toEqual([expect.objectContaining({ id: one.id, tool: 'send_mail' })])
     const where = { code: 'OPERATION_DROPPED' }
     expect(await one.storage.store.find('audit', { where })).toMatchObject([
       { operationId: one.id, tool: 'send_mail', callerName: 'ada', outcome: 'notRun', consent: { by: 'owner' } },
     ])
-    expect(await failureOf(one.desk.retry(one.id))).toMatchObject({ code: 'REQUEST_REFUSED' })
+    expect(await failureOf(one.admin.retry(one.id))).toMatchObject({ code: 'REQUEST_REFUSED' })
   })
 })
 
 describe('an operation inside another', () => {
   it('is a person’s to try again, also once they have had it tried again', async () => {
-    const { storage, desk: fixture, hub, runs } = await nested()
+    const { storage, admin, hub, runs } = await nested()
     await hub.callAs('ada', 'outer')
     const [inner] = await storage.store.find('operations', { where: { tool: 'inner' } })
     expect(inner).toMatchObject({ state: 'unknown', retry: 'manual' })
-    await fixture.retry(inner?.id ?? '')
+    await admin.retry(inner?.id ?? '')
     await hub.clock.advance(600_000)
     expect(await storage.store.get('operations', inner?.id ?? '')).toMatchObject({ state: 'unknown', attempts: 1 })
     expect(runs).toHaveLength(2)
@@ -135,7 +135,7 @@ describe('an operation inside another', () => {
     const units = { main: { capabilities: [simpleCapability('main', [inner, outer])] } }
     const hub = await createHub({ units, agents: { ada: { capabilities: { main: {} } } }, storage })
     hub.work()
-    return { storage, runs, hub, desk: hub.operationAdmin }
+    return { storage, runs, hub, admin: hub.operationAdmin }
   }
 })
 
@@ -147,7 +147,7 @@ describe('an operation that runs', () => {
     const answer = failureOf(one.send())
     await entered.promise
     const [row] = await one.storage.store.find('operations', {})
-    await one.desk.cancel(row?.id ?? '')
+    await one.admin.cancel(row?.id ?? '')
     expect(await answer).toMatchObject({ code: 'OUTCOME_UNKNOWN' })
     expect(await one.row(row?.id ?? '')).toMatchObject({ state: 'unknown' })
   })
@@ -175,7 +175,7 @@ describe('an operation whose run is ending', () => {
 
   it('is waited for by whoever cancels it, who sees how it ended', async () => {
     const one = await ending(() => 'sent')
-    const cancelling = one.desk.cancel(one.id)
+    const cancelling = one.admin.cancel(one.id)
     await one.hub.clock.breathe()
     one.release()
     expect(await cancelling).toBe('over')
@@ -186,7 +186,7 @@ describe('an operation whose run is ending', () => {
     const one = await ending(() => {
       throw closed()
     })
-    const cancelling = one.desk.cancel(one.id)
+    const cancelling = one.admin.cancel(one.id)
     await one.hub.clock.breathe()
     one.release()
     expect(await cancelling).toBe('cancelled')
@@ -198,7 +198,7 @@ describe('an operation whose run is ending', () => {
     const id = await one.send()
     const set = { state: 'leased', leaseOwner: 'other', leaseUntil: 9_000_000_000_000 } as const
     await one.storage.store.commit([update('operations', { where: { id }, set })])
-    expect(await failureOf(one.desk.cancel(id))).toMatchObject({
+    expect(await failureOf(one.admin.cancel(id))).toMatchObject({
       code: 'STORE_BUSY',
       message: expect.stringContaining('runs in another process'),
     })
@@ -214,7 +214,7 @@ describe('an operation that is cancelled while it runs', () => {
     const answer = failureOf(one.send())
     await entered.promise
     const [row] = await one.storage.store.find('operations', {})
-    await one.desk.cancel(row?.id ?? '')
+    await one.admin.cancel(row?.id ?? '')
     expect(await answer).toMatchObject({ code: 'OUTCOME_UNKNOWN' })
     await one.hub.clock.advance(600_000)
     expect(runs).toHaveLength(1)
@@ -225,7 +225,7 @@ describe('an operation that is cancelled while it runs', () => {
 describe('an operation that nobody knows', () => {
   it('is not found', async () => {
     const one = await fixture()
-    for (const act of [one.desk.retry, one.desk.cancel, one.desk.drop])
+    for (const act of [one.admin.retry, one.admin.cancel, one.admin.drop])
       expect(await failureOf(act('op_none'))).toMatchObject({ code: 'NAME_UNKNOWN' })
   })
 })

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { type Answer, AppError, type ContentBlock } from '../../../contracts/index.ts'
 import { deferred } from '../../../testing/deferred.ts'
 import { DOWN, failureOf, fakeService, simplePrompt, simpleResource, UP } from '../../../testing/hub.ts'
-import { openReadFixture, review } from '../../../testing/reading-shelf.ts'
+import { openReadFixture, review } from '../../../testing/read-fixture.ts'
 import { definePrompt, defineResource } from '../../catalogue/index.ts'
 
 const user = (text: string) => ({ role: 'user' as const, content: { type: 'text' as const, text } })

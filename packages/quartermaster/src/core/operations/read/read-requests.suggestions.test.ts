@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { DOWN, fakeService, simpleResource } from '../../../testing/hub.ts'
-import { openReadFixture, review } from '../../../testing/reading-shelf.ts'
+import { openReadFixture, review } from '../../../testing/read-fixture.ts'
 import { definePrompt, defineResource } from '../../catalogue/index.ts'
 
 describe('suggestions', () => {
@@ -66,7 +66,10 @@ describe('suggestions', () => {
   })
 
   it('are given to those only who have the prompt, for arguments that it has', async () => {
-    const { hub, suggest, stranger } = await openReadFixture({ prompts: [review], resources: [simpleResource('a://b')] })
+    const { hub, suggest, stranger } = await openReadFixture({
+      prompts: [review],
+      resources: [simpleResource('a://b')],
+    })
     await expect(hub.readings.suggest({ session: stranger, ...ask })).rejects.toMatchObject({
       code: 'PROMPT_NOT_FOUND',
     })

@@ -11,7 +11,12 @@ interface ReadFixtureOptions {
 }
 
 /** A hub with these in one capability, granted to `worker`; `stranger` has nothing. */
-export async function openReadFixture({ prompts = [], resources = [], services = [], settings = {} }: ReadFixtureOptions) {
+export async function openReadFixture({
+  prompts = [],
+  resources = [],
+  services = [],
+  settings = {},
+}: ReadFixtureOptions) {
   const dependencies = services.map(service => service.dependency)
   const capability = simpleCapability('main', [], {
     prompts,
