@@ -104,7 +104,7 @@ describe('with the token of an agent in QUARTERMASTER_TOKEN', () => {
     expect(asAgent).toEqual({ ...asOwner, code })
   })
 
-  it('lists what comes by itself too, with the reason why it is no command', async () => {
+  it('lists automatically granted tools too, with the reason why they are no commands', async () => {
     const { stdout } = await asWorker('do')
     expect(stdout).toMatch(/\(get_status\) .* Without a command: [^]* By its name: quartermaster call get_status\n/)
     expect(stdout).toMatch(/\(read_docs\) .* Without a command: On the command line: quartermaster docs\./)
@@ -198,7 +198,7 @@ describe('with the token of an agent in QUARTERMASTER_TOKEN', () => {
     }
   })
 
-  it('is nobody with a token that does not count, wherever it stands', async () => {
+  it('is refused with an invalid token, wherever it stands', async () => {
     const made = (await own('tokens', 'create', 'worker', '--json')).json<{ token: string; id: string }>()
     await own('tokens', 'revoke', made.id)
     const expired = (await own('tokens', 'create', 'worker', '--for', '1s', '--json')).json<{ token: string }>()

@@ -56,7 +56,7 @@ async function asked(at: UpstreamFixture, amount = 1): Promise<string[]> {
 const stateOf = async ({ control }: UpstreamFixture, id: string) =>
   (await control<OperationFacts>('operation', { id })).state
 
-describe('a call that nobody has allowed', () => {
+describe('a call that no person has allowed', () => {
   it.each(ERAS)('waits for a person, who sees all of it, and is done once allowed (era %s)', async era => {
     const at = await fixture(0)
     const client = await at.connect(era)
@@ -90,7 +90,7 @@ describe('a call that nobody has allowed', () => {
     expect(at.up.stderr()).not.toContain('ter2')
   })
 
-  it.each(ERAS)('goes on by itself when it is allowed while its caller waits (era %s)', async era => {
+  it.each(ERAS)('continues automatically when it is allowed while its caller waits (era %s)', async era => {
     const at = await fixture(600)
     const answer = write(await at.connect(era))
     const [id = ''] = await asked(at)
@@ -99,7 +99,7 @@ describe('a call that nobody has allowed', () => {
     expect(await contentOf(at.dir)).toBe('one')
   })
 
-  it.each(ERAS)('is refused when somebody says no, and the caller is told (era %s)', async era => {
+  it.each(ERAS)('is refused when a person says no, and answers the caller so (era %s)', async era => {
     const at = await fixture(600)
     const answer = write(await at.connect(era))
     const [id = ''] = await asked(at)
@@ -178,7 +178,7 @@ describe('a call that nobody has allowed', () => {
     await expect.poll(() => contentOf(at.dir)).toBe('one')
   })
 
-  it('does not hold a command that nobody could answer', async () => {
+  it('does not hold a command without a terminal', async () => {
     const at = await fixture(600)
     await at.up.stop()
     const called = await at.run('call', 'write_file', 'path=a.txt', 'content=one', '--json')
@@ -216,7 +216,7 @@ describe('an answer that lasts', () => {
     expect(await at.run('grants', 'revoke', '--agent', 'default')).toMatchObject({ code: 1 })
   })
 
-  it('can be a no: nobody is asked again', async () => {
+  it('can be a no, and no person is asked again', async () => {
     const at = await fixture(0)
     const client = await at.connect()
     const id = handleIn(await write(client))

@@ -82,7 +82,7 @@ const answer = async (client: Client, name: string, args: Record<string, unknown
 }
 
 describe.each(ERAS)('wrong arguments, for a client of era %s', era => {
-  it('are told in the same words of own tools and of those of servers, in both views', async () => {
+  it('have the same words for own tools and those of servers, in both views', async () => {
     const fixture = await openSongs()
     const direct = await fixture.connect(era, { agent: 'direct' })
     const gateway = await fixture.connect(era, { agent: 'gateway' })

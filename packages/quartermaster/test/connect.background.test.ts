@@ -106,7 +106,7 @@ describe('connect where nothing runs', () => {
     await expect.poll(() => ownerOf(dir)).toBeUndefined()
   })
 
-  it('stays for as long as somebody follows what happens there, and then leaves', async () => {
+  it('stays while a client follows its events, and then ends', async () => {
     const dir = await fixtureProject({
       'quartermaster.config.json': '{ "settings": { "backgroundIdleSeconds": 1, "recoveringSeconds": 0 } }',
     })

@@ -92,7 +92,7 @@ describe.each(ERAS)('connect, with a real client of the era %s', mode => {
     expect(names((await listed).tools)).toEqual(ALL)
   })
 
-  it('is told when its agent is gone, and works again when it is back', async () => {
+  it('reports that its agent is gone, and works again when it is back', async () => {
     const dir = project()
     const { client } = await connectClient(dir, mode, { args: ['--agent', 'visitor'] })
     expect(names((await client.listTools()).tools)).toEqual(['work'])

@@ -33,7 +33,7 @@ async function serving() {
 }
 
 describe('the events of the control API', () => {
-  it('reach whoever follows them, as they happen', async () => {
+  it('reach their followers as they happen', async () => {
     const { server: at, following } = await serving()
     const heard = deferred<ControlEvent>()
     const gone = new AbortController()
@@ -49,7 +49,7 @@ describe('the events of the control API', () => {
     await expect.poll(() => signal.aborted).toBe(true)
   })
 
-  it('end when the token of a person is taken back, and nothing more is told', async () => {
+  it('end when the token of a person is revoked, without a further event', async () => {
     const { server: at, token, following } = await serving()
     const heard: ControlEvent[] = []
     const ended = createControlClient({ url: at.url, token: 'qm_eve' }).events({}, { onEvent: one => heard.push(one) })
@@ -61,7 +61,7 @@ describe('the events of the control API', () => {
     expect([heard, signal.aborted]).toEqual([[OPENED], true])
   })
 
-  it('are cut off for whoever does not read them, and that is the last that is told', async () => {
+  it('are cut off for a client that does not read them, with a last event', async () => {
     const { server: at, following } = await serving()
     const response = await fetch(`${at.url}/api/v1/control/events`, {
       method: 'POST',

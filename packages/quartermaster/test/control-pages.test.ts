@@ -31,7 +31,7 @@ async function textOf(options: ControlOptions): Promise<unknown> {
 }
 
 describe('a page that a call asks for, over the wire', () => {
-  it('is opened by whoever called, and the call goes on with the answer', async () => {
+  it('is opened by the caller, and the call continues with the answer', async () => {
     const seen: UrlQuestion[] = []
     const openPage = async (question: UrlQuestion): Promise<Answer> => {
       seen.push(question)
@@ -41,11 +41,11 @@ describe('a page that a call asks for, over the wire', () => {
     expect(seen).toEqual([QUESTION])
   })
 
-  it('counts as cancelled when whoever was asked fails', async () => {
+  it('counts as cancelled when the asked client fails', async () => {
     expect(await textOf({ openPage: () => Promise.reject(new Error('no')) })).toBe('cancel')
   })
 
-  it('is taken back from whoever called when the call does not want it any more, and the call goes on', async () => {
+  it('is withdrawn from the caller when the call does not need it any more, and the call continues', async () => {
     const doubt = new AbortController()
     const call: Control['call'] = async (_input, { openPage } = {}) => {
       const ended = await openPage?.(QUESTION, doubt.signal).catch((error: Error) => error.message)
@@ -64,11 +64,11 @@ describe('a page that a call asks for, over the wire', () => {
     await takenBack.promise
   })
 
-  it('is not asked for where nobody can open one', async () => {
+  it('is not asked for where the client cannot open one', async () => {
     expect(await textOf({})).toBe('nobody')
   })
 
-  it('takes no answer that nobody waits for, and none without the token', async () => {
+  it('refuses an answer that no call waits for, and one without the token', async () => {
     await remoteLogin()
     const post = (token: string) =>
       fetch(new URL('/api/v1/control/call/answer', server?.url), {

@@ -92,7 +92,7 @@ describe('Control over the wire', () => {
     ['everything at once', { items: [] }],
     ['a name without its hash', { items: [{ kind: 'tool', name: 'read' }] }],
     ['an empty hash', { items: [{ kind: 'tool', name: 'read', hash: '' }] }],
-  ])('refuses a decision about what nobody has seen: %s', async (_what, input) => {
+  ])('refuses a decision about what no person has seen: %s', async (_what, input) => {
     const decided: unknown[] = []
     const control = await remote({ decideReview: async input => (decided.push(input), []) })
     const choice = { upstream: 'x', decision: 'accept', ...input } as Parameters<typeof control.decideReview>[0]
@@ -100,7 +100,7 @@ describe('Control over the wire', () => {
     expect(decided).toEqual([])
   })
 
-  it('refuses to take back grants that nobody named', async () => {
+  it('refuses to revoke grants that the request does not name', async () => {
     const revoked: unknown[] = []
     const control = await remote({ revokeGrants: async filter => (revoked.push(filter), { count: 1 }) })
     await expect(control.revokeGrants({})).rejects.toMatchObject({ code: 'INPUT_INVALID' })
@@ -171,7 +171,7 @@ describe('Control over the wire', () => {
     },
   )
 
-  it('carries no text of an error that nobody foresaw', async () => {
+  it('carries no text of an unexpected error', async () => {
     const control = await remote({ status: () => Promise.reject(new Error('hunter2')) })
     await expect(control.status({})).rejects.toMatchObject({
       code: 'INTERNAL',

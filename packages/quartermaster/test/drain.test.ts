@@ -75,7 +75,7 @@ async function post(at: UpstreamFixture, token: string, key: string) {
   })
 }
 
-describe('an up that is told to stop', () => {
+describe('a stopping up', () => {
   it('lets a call that runs end and answers it, and refuses new ones so that they can be repeated', async () => {
     const at = await openProcessFixture(project)
     const token = await at.tokenFor('default')
@@ -137,7 +137,7 @@ describe('an up that is told to stop', () => {
     expect(await running).toContain('OUTCOME_UNKNOWN')
   })
 
-  it('stops at once when it is told a second time', async () => {
+  it('stops at once at the second signal', async () => {
     const at = await openProcessFixture(project)
     const running = textOf(await at.connect(), 'slow').catch(() => 'cut off')
     await entered(at)

@@ -76,7 +76,7 @@ describe('the gateway view of up', () => {
     expect(none).toMatchObject({ isError: true, structuredContent: { error: { code: 'TOOL_NOT_FOUND' } } })
   })
 
-  it('is told of on the command line, which lists what is granted', async () => {
+  it('is described on the command line, which lists what is granted', async () => {
     const dir = await makeProject(FILES)
     const check = await quartermaster(['agents', 'check', 'maid'], { cwd: dir })
     expect(check.stdout).toContain('41 granted, through the gateway view')

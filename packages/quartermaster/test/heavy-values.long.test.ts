@@ -46,7 +46,7 @@ async function refusal(client: Client, name: string, args: Record<string, unknow
 }
 
 // Comparing each with each other takes minutes, and following both ways fifty times takes for ever.
-it.each(ERAS)('many rows that must differ hold up nobody, for a client of era %s', async era => {
+it.each(ERAS)('many rows that must differ hold up no other request, for a client of era %s', async era => {
   const fixture = await openHeavy()
   const [client, other] = await Promise.all([fixture.connect(era), fixture.connect(era)])
   await client.listTools()

@@ -170,7 +170,7 @@ describe('quartermaster import openapi', () => {
     expect(JSON.parse(String(data.body))).toEqual({ name: 'Bern', near: [{ name: 'Thun', near: [] }] })
   })
 
-  it('writes all or nothing, and never over what somebody has edited', async () => {
+  it('writes all or nothing, and never over edited files', async () => {
     const { run, write, read, path } = await project()
     const refused = await run('weather.json', 'getWeather', 'putPicture', 'far')
     expect(refused.code).not.toBe(0)
@@ -210,7 +210,7 @@ describe('quartermaster import openapi', () => {
     expect(stderr).toContain('deep49: What it takes is too large')
   })
 
-  it('stops between two operations when it is told to', async () => {
+  it('stops between two operations when asked to', async () => {
     const { dir } = await project()
     const controller = new AbortController()
     controller.abort(new Error('stopped'))

@@ -42,7 +42,7 @@ describe('up speaks MCP', () => {
     expect((await (await connect(second.url, token, 'auto')).listTools()).tools).toHaveLength(1)
   })
 
-  it('lets nobody in without a token', async () => {
+  it('refuses requests without a token', async () => {
     const dir = await makeProject(FILES)
     const up = await startUp(dir)
     const response = await fetch(`${up.url}/mcp`, {

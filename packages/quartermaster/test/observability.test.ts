@@ -115,7 +115,7 @@ describe('traces', () => {
     expect(text()).not.toContain(token)
   })
 
-  it('are passed on to tools also where nobody collects them', async () => {
+  it('are passed on to tools also without a collector', async () => {
     const dir = await project()
     const { url } = await startUpProcess(dir)
     const traceparent = `00-${TRACE}-00f067aa0ba902b7-00`

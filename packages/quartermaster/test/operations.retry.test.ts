@@ -65,7 +65,7 @@ async function office(settings: Record<string, number> = HOUR) {
 }
 
 describe('a call that fails for now', () => {
-  it('answers with a handle, is seen to wait, and is done when somebody has it tried again', async () => {
+  it('answers with a handle, is listed as waiting, and is done when a person retries it', async () => {
     const at = await office()
     await at.up()
     const called = await at.run('call', 'post', 'to=eve')
@@ -149,7 +149,7 @@ describe('a call that fails for now', () => {
 })
 
 describe('a call that runs', () => {
-  it('is told to stop by whoever cancels it, and may have done its work', async () => {
+  it('is stopped by a cancellation, and may have done its work', async () => {
     const at = await office()
     await at.up()
     const answer = at.run('call', 'slow')
@@ -200,8 +200,8 @@ describe('call --idempotency-key', () => {
   })
 })
 
-describe('an operation that nobody knows', () => {
-  it('is told so by show, retry, cancel and drop', async () => {
+describe('an unknown operation', () => {
+  it('is refused by show, retry, cancel and drop', async () => {
     const at = await office()
     await at.up()
     for (const command of ['show', 'retry', 'cancel', 'drop']) {

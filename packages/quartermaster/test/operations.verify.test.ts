@@ -30,7 +30,7 @@ async function fixture() {
   return { dir, run }
 }
 
-describe('an operation of which nobody knows whether it was done', () => {
+describe('an operation with an unknown outcome', () => {
   it('is looked at by a person, and on record as done when what it leaves behind is there', async () => {
     const { dir, run } = await fixture()
     expect((await run('call', 'note', 'title=plans')).code).toBe(5)
@@ -52,7 +52,7 @@ describe('an operation of which nobody knows whether it was done', () => {
 })
 
 describe('a result that is too large to hand over at once', () => {
-  it('is there, whole, for whoever repeats the call in another process', async () => {
+  it('is answered whole to a repeated call in another process', async () => {
     const { run } = await fixture()
     const call = ['call', 'report', '--idempotency-key', 'k'] as const
     const first = (await run(...call, '--json')).json<CallAnswer>()

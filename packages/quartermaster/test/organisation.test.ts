@@ -19,7 +19,7 @@ async function treeOf(at: UpstreamFixture): Promise<string[]> {
   )
 }
 
-it('seats the agents of the folder, lets others join, and keeps it all over a restart', async () => {
+it('gives the agents of the folder workspaces, lets others join, and keeps it all over a restart', async () => {
   const none = { capabilities: {} }
   const agents = {
     default: none,

@@ -29,7 +29,7 @@ const callAt = ({ up }: Node, token: string) => {
 }
 
 describe.runIf(hasPostgres())('two nodes on one database', () => {
-  it('use one login at a server, are told when somebody signs in or out, and renew it once', async () => {
+  it('share one login at a server, follow sign-in and sign-out, and renew it once', async () => {
     const { place, here, there } = await twoNodes()
     await reaches([here, there], 'needsLogin')
     const { attempt, url } = await here.control<{ attempt: string; url: string }>('beginLogin', { upstream: 'tracker' })

@@ -66,7 +66,7 @@ describe.runIf(hasPostgres())('`up` with a DATABASE_URL', () => {
     expect([await third.stop(), await up.stop()]).toEqual([0, 0])
   })
 
-  it('that cannot be used is told by `up` and `doctor`, without the password', async () => {
+  it('that cannot be used is reported by `up` and `doctor`, without the password', async () => {
     const { dir, password, env } = await projectOnPostgres()
     const wrong = new URL(env.DATABASE_URL)
     wrong.searchParams.set('options', '-csynchronous_commit=off')

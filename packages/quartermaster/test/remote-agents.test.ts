@@ -41,7 +41,7 @@ command: open-door
 The key is under the mat.
 `
 
-it('gives whoever has joined the tools of the platform, and nothing of the project or of an agent that gets its name', async () => {
+it('gives a joined agent the tools of the platform, and nothing of the project or of an agent that gets its name', async () => {
   const at = await openFixture({ mcpServers: {}, agents: { default: { capabilities: { delegation: {} } } } })
   const { token, workspace } = await join(at, 'scout')
   const scout = await clientOf(at, token)

@@ -49,7 +49,7 @@ describe('a damaged store', () => {
 })
 
 describe('a store that is gone', () => {
-  it('is a warning of `doctor`, and of the `up` that makes it anew', async () => {
+  it('is a warning of `doctor`, and of the `up` that creates it again', async () => {
     const { dir, file } = await projectThatRan()
     await rm(file)
     const fix = expect.stringContaining('before the next start')

@@ -34,7 +34,7 @@ function clientsOn(fixture: UpstreamFixture, tokens: Readonly<Record<string, str
 const fileOf = (dir: string) => readFile(join(dir, '.quartermaster', 'store.db'))
 
 describe.runIf(hasPostgres())('`store move`', () => {
-  it('copies all of a folder that nobody uses, leaves it as it is, and says how others get at what is sealed', async () => {
+  it('copies all of an unused folder, leaves it as it is, and says how others open what is sealed', async () => {
     const { dir, run, up, token } = await usedProject()
     const url = await testDatabase()
     const inUse = await run(['store', 'move', '--to', url, '--json'])

@@ -97,7 +97,7 @@ describe.each(['workspace', 'person', 'cousin', 'twin'] as const)('a token of a 
 })
 
 it.each(ROUTES.filter(([, { who }]) => !who.includes('anyone')))(
-  'answers nobody who asks for %s without a token that counts',
+  'refuses %s without a valid token',
   async (operation, route) => {
     const { ids, revoked, ask } = at
     const { path, body } = requestOf(operation, route, ids)

@@ -93,7 +93,7 @@ describe.each(['auto', 'legacy'] as const)('over MCP (%s)', era => {
     expect(JSON.stringify(contents)).not.toContain(at.ids.operation)
   })
 
-  it('lets nobody in whose token was taken back, or is a person’s', async () => {
+  it('refuses a revoked token, and a person’s', async () => {
     for (const token of [at.revoked, at.strangers.person, 'qm_nonsense'])
       await expect(at.connect(token, era)).rejects.toThrow(/401|TOKEN_INVALID|valid token/)
   })
@@ -196,7 +196,7 @@ describe('over A2A', () => {
     },
   )
 
-  it('a twin that asks the agent it reaches for a task of others is told that there is none', async () => {
+  it('a twin that asks the agent it reaches for a task of others finds none', async () => {
     const guesses = guessesOf(at.ids)
     for (const request of A2A_REQUESTS.filter(({ isOfTask }) => isOfTask)) {
       const real = await asked(request, { ...placeOf(at.ids), workspace: at.aboveTwin }, at.strangers.twin)
@@ -209,7 +209,7 @@ describe('over A2A', () => {
     }
   })
 
-  it('whoever has a token that was taken back, or whose workspace was archived, gets nothing', async () => {
+  it('an agent with a revoked token, or in an archived workspace, gets nothing', async () => {
     for (const token of [at.revoked, at.archived.token, 'qm_nonsense'])
       for (const request of A2A_REQUESTS) {
         const { status, text } = await asked(request, placeOf(at.ids), token)
@@ -218,7 +218,7 @@ describe('over A2A', () => {
       }
   })
 
-  it('an agent that was archived is not there for whoever is beside it', async () => {
+  it('an archived agent is hidden from its siblings', async () => {
     const guesses = guessesOf({ ...at.ids, workspace: at.archived.id })
     for (const request of A2A_REQUESTS) {
       const real = await asked(request, { ...placeOf(at.ids), workspace: at.archived.id }, at.tokens.helper)

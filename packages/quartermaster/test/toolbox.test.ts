@@ -201,7 +201,7 @@ describe.each([
     await expect(waits).rejects.toMatchObject({ code: 'CANCELLED' })
   })
 
-  it('asks whoever opened it, and tells when its tools are others', async () => {
+  it('asks the client that opened it, and announces changed tools', async () => {
     const { dir, toolbox } = await open({
       ask: async ({ message }) => ({ action: 'accept', content: { ok: message === 'Sure?' } }),
     })

@@ -57,7 +57,7 @@ describe('up', () => {
     await expect.poll(names).toContain('read_file')
   })
 
-  it('gives nobody what is not his while it still reads who may have what', async () => {
+  it('gives no agent another’s tools while permissions are still loading', async () => {
     const dir = await project()
     const made = await quartermaster(['tokens', 'create', 'default', '--json'], { cwd: dir })
     const gate = deferred()

@@ -28,14 +28,14 @@ describe('up', () => {
     expect((await quartermaster(['call', 'now'], { cwd: dir })).stdout).toContain('tick')
   })
 
-  it('is reached from this machine alone, unless it is told to listen elsewhere', async () => {
+  it('is reached from this machine alone unless --host says otherwise', async () => {
     const portOf = async (...args: string[]) => Number(new URL((await startUp(await makeProject(), args)).url).port)
     const own = await portOf()
     expect([await isReached('127.0.0.1', own), await isReached(OTHER_ADDRESS, own)]).toEqual([true, false])
     expect(await isReached(OTHER_ADDRESS, await portOf('--host', '0.0.0.0'))).toBe(true)
   })
 
-  it('lets nobody in without the credential, which only the owner can read', async () => {
+  it('refuses requests without the credential, which only the owner can read', async () => {
     const dir = await projectWithClock()
     const up = await startUp(dir)
     const post = (headers: Record<string, string>) =>
@@ -207,7 +207,7 @@ describe('reload', () => {
 })
 
 describe('watching', () => {
-  it('picks up edited, added and deleted files by itself', async () => {
+  it('picks up edited, added and deleted files automatically', async () => {
     const dir = await projectWithClock()
     await startUp(dir)
     const names = async () => {

@@ -96,7 +96,7 @@ describe('a server by HTTP that is added by its address', () => {
 })
 
 describe('a server whose name cannot be used', () => {
-  it('is told of by every command, and hides no other', async () => {
+  it('is reported by every command, and hides no other', async () => {
     const greeter = { command: process.execPath, args: ['greeter.mjs'] }
     const { dir, run } = await project({
       'quartermaster.config.json': JSON.stringify({ mcpServers: { 'brave search': greeter, greeter } }),
@@ -165,7 +165,7 @@ describe('a tool that is left out in the entry of its server', () => {
 })
 
 describe('a name in the entry of a server that nothing answers to', () => {
-  it('is told by doctor', async () => {
+  it('is reported by doctor', async () => {
     const greeter = { command: process.execPath, args: ['greeter.mjs'], agents: { defalt: { env: {} } } }
     const { run } = await project({ 'quartermaster.config.json': JSON.stringify({ mcpServers: { greeter } }) })
     const findings = (await run('doctor', '--json')).json<{ where?: string; what: string }[]>()
@@ -352,7 +352,7 @@ describe('a server that is refused', () => {
     [['constructor', '--', 'node'], 'Choose another name.'],
     [['us', 'http://127.0.0.1:7420/mcp'], 'Give the address of another server.'],
     [['us', '--', 'quartermaster', 'connect'], 'Another one is added by its address.'],
-  ])('is not in the configuration, and nobody is sent to look for it there: %j', async (words, said) => {
+  ])('is not in the configuration, and no message points there: %j', async (words, said) => {
     const { run, json } = await project()
     const { code, stderr } = await run('add', ...words)
     expect({ code, config: await json('quartermaster.config.json') }).toEqual({ code: 3, config: {} })

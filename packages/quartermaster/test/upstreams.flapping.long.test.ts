@@ -109,7 +109,7 @@ const listedBetween = (list: readonly Heard[]) =>
 const newsIn = (list: readonly Heard[]) => list.length - FALLS.length - 1
 
 describe('a program and a server by HTTP that come and go', () => {
-  it('are listed all the time, or else again when they stay, and clients are told no more than that', async () => {
+  it('stay listed or are listed again once stable, and clients receive no other notification', async () => {
     const [usual, hasty] = await Promise.all([heardWith({}), heardWith({ recoveringSeconds: 0 })])
     for (const list of usual) expect(listedBetween(list)).toEqual([BOTH, BOTH, BOTH])
     expect(Math.max(...usual.map(newsIn))).toBeLessThanOrEqual(0)

@@ -60,7 +60,7 @@ describe('a program that says too much', () => {
     ['lines on standard error without end', '--stderr-flood=0', { log: expect.stringMatching(/noise \d{5}/) }],
     ['a hundred thousand tools', '--tools=100000', { state: 'up', isCut: true }],
     ['pages without end', '--pages=0', { state: 'up', isCut: true }],
-  ])('as %s hurts nobody else', async (_, flag, outcome) => {
+  ])('as %s hurts no other server', async (_, flag, outcome) => {
     const neighbour = await besides({ loud: program(ILL_SERVER, flag) })
     const wrong: string[] = []
     const meanwhile = async () => {
@@ -128,7 +128,7 @@ const LOUD: Record<string, { readonly answer: Answering; readonly outcome: Recor
 }
 
 describe('servers by HTTP that say too much', () => {
-  it('hurt nobody else, all of them together', async () => {
+  it('hurt no other server, all of them together', async () => {
     const opened = Object.entries(LOUD).map(async ([name, { answer }]) => ({ name, ...(await httpEndpoint(answer)) }))
     const servers = await Promise.all(opened)
     const neighbour = await besides(Object.fromEntries(servers.map(({ name, url }) => [name, { url, era: 'legacy' }])))

@@ -71,7 +71,7 @@ async function twoInARow() {
 }
 
 describe('a Quartermaster behind a Quartermaster', () => {
-  it('is told which operation a call is, and does it once although its answer was lost and it was sent again', async () => {
+  it('receives the idempotency key of a call, and does it once although its answer was lost and it was sent again', async () => {
     const { front, behind, way, posted, client } = await twoInARow()
     way.lose(1)
     // What a client says of itself goes no further than to whom it says it.

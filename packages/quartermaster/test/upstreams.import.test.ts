@@ -70,8 +70,8 @@ async function foreign() {
   }
 }
 
-describe('an import that nobody has said yes to', () => {
-  it('runs and writes nothing where nobody can be asked, shows what it would, and says what to add', async () => {
+describe('an import without a person’s yes', () => {
+  it('runs and writes nothing where no terminal can ask, shows what it would, and says what to add', async () => {
     const { cwd, run, files, hasRun } = await foreign()
     const refused = await run('import', 'claude')
     expect(refused).toMatchObject({ code: 2, stdout: '' })

@@ -152,7 +152,7 @@ describe('a connection that agents share', () => {
     ['a program', flag => program(SDK_SERVER, flag)],
     ['by HTTP', async flag => ({ url: (await startHttpServer(flag)).url })],
   ])(
-    'is given up when its server asks something and nobody knows whom: then each agent can be asked (%s)',
+    'is replaced when its server asks and the agent is unknown: then each agent can be asked (%s)',
     async (_, entry) => {
       const log = join(await freshFolder(), 'log')
       const server = { ...(await entry(`--log=${log}`)), era: 'legacy' }
@@ -240,7 +240,7 @@ describe('a connection of one agent', () => {
     expect(await textOf(ada, 'desk_echo', { text: 'hi' })).toContain('DEPENDENCY_UNAVAILABLE')
   })
 
-  it('is not the only one that hears of a change at a server that lets nobody in without a key', async () => {
+  it('is not the only one notified of a change at a server that requires a key', async () => {
     const { url } = await startHttpServer('--token=of-ada')
     const server = { url, agents: { ada: keyOf('of-ada') } }
     const fixture = await openFixture({ mcpServers: { desk: server }, agents: everyone('ada') })
@@ -255,7 +255,7 @@ describe('a connection of one agent', () => {
 })
 
 describe('an upstream that runs', () => {
-  it('is started anew when a person wants it, and nothing of the one before is left', async () => {
+  it('is restarted by a person’s command, and nothing of the one before is left', async () => {
     const file = join(await freshFolder(), 'pids')
     const fixture = await openFixture({ mcpServers: { desk: program(ILL_SERVER, '--fork-bare', `--pids=${file}`) } })
     await isUp(fixture)
@@ -268,7 +268,7 @@ describe('an upstream that runs', () => {
     expect(await allGone(started)).toBe(true)
   })
 
-  it('tells in its log which of its programs has said what, and that a person had it started anew', async () => {
+  it('logs which of its programs wrote what, and that a person restarted it', async () => {
     const fixture = await openFixture({
       mcpServers: { desk: { ...program(ILL_SERVER, '--stderr=Hello.'), era: 'legacy' } },
     })
@@ -292,7 +292,7 @@ describe('an upstream that runs', () => {
       ])
   })
 
-  it('runs on when only its texts are changed, and is started anew when its command is', async () => {
+  it('keeps running when only its texts are changed, and restarts when its command is', async () => {
     const fixture = await openFixture({ mcpServers: { desk: program(ILL_SERVER) } })
     await isUp(fixture)
     const use = (entry: object) => configure(fixture, { mcpServers: { desk: entry } })
@@ -319,7 +319,7 @@ describe('an upstream that runs', () => {
   })
 })
 
-describe('an upstream that lets in nobody but one agent', () => {
+describe('an upstream that accepts only one agent', () => {
   it('is never used with the credentials of that one by another who waited for its start', async () => {
     const { url } = await startHttpServer('--token=of-ada')
     const far = { url, start: 'lazy', agents: { ada: { headers: { authorization: 'Bearer of-ada' } } } }

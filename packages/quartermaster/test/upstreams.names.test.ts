@@ -15,7 +15,7 @@ async function isUp(fixture: UpstreamFixture, name: string): Promise<void> {
 }
 
 describe('names of upstreams and their tools that are taken', () => {
-  it('stay with the upstream that had them first, and the other is told about', async () => {
+  it('stay with the upstream that had them first, and the conflict is reported', async () => {
     const bare = { prefix: false, era: 'legacy' }
     const [one, two] = await Promise.all([
       listing([definition('note', { description: 'Of the first.' }), definition('first')]),

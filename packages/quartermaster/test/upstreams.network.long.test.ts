@@ -54,7 +54,7 @@ async function proxyFor(name: string, port: number): Promise<{ url: string; aske
   return { url: `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`, asked }
 }
 
-it('reaches an upstream by https whose certificate Node is told to trust', async () => {
+it('reaches an upstream by https whose certificate Node is configured to trust', async () => {
   const server = await httpEndpoint(answerLegacy, { tls: TLS_IDENTITY })
   const cwd = await projectWith(server.url)
   await startUpProcess(cwd, [], { NODE_EXTRA_CA_CERTS: 'trusted.pem' })
@@ -62,7 +62,7 @@ it('reaches an upstream by https whose certificate Node is told to trust', async
   expect(server.visits.map(({ body }) => body.method)).toContain('tools/list')
 })
 
-it('sends nothing to an upstream by https whose certificate nobody vouches for, and says so', async () => {
+it('sends nothing to an upstream by https with an untrusted certificate, and says so', async () => {
   const server = await httpEndpoint(answerLegacy, { tls: TLS_IDENTITY })
   const cwd = await projectWith(server.url)
   await startUp(cwd)
@@ -70,7 +70,7 @@ it('sends nothing to an upstream by https whose certificate nobody vouches for, 
   expect(server.visits).toEqual([])
 })
 
-it('reaches an upstream through the proxy that Node is told to use', async () => {
+it('reaches an upstream through the proxy that Node is configured to use', async () => {
   const server = await httpEndpoint(answerLegacy, { tls: TLS_IDENTITY })
   const proxy = await proxyFor('tracker.test', server.port)
   const cwd = await projectWith('https://tracker.test/mcp')

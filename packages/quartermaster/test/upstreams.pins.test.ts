@@ -95,7 +95,7 @@ describe('what a server had whose program is gone', () => {
     }
   })
 
-  it('is found and described when it is down, and whoever wants to use it is told why it cannot be', async () => {
+  it('is found and described when it is down, and a call says why it is unavailable', async () => {
     const fixture = await openWithout(0)
     await expect.poll(async () => (await fixture.status('desk'))?.state).toBe('down')
     const finder = await fixture.connect('auto', { agent: 'finder' })
@@ -116,7 +116,7 @@ describe('what a server had whose program is gone', () => {
   })
 })
 
-describe('a list of tools of a server that nobody has seen yet', () => {
+describe('a list of tools of a server that has not been listed yet', () => {
   it('is unverified, not wrong, and counts as soon as the server is seen', async () => {
     const file = join(await freshFolder(), 'repaired')
     const fixture = await openFixture({

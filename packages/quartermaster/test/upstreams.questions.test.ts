@@ -187,7 +187,7 @@ async function callInVain(fixture: UpstreamFixture, { tool, era, before }: InVai
 }
 
 describe.each(['auto', 'legacy'] as const)(
-  'takes back a call when nobody has answered its question in time (%s)',
+  'cancels a call when no person has answered its question in time (%s)',
   era => {
     it('at a program', async () => {
       const fixture = await openFickle()
@@ -279,7 +279,7 @@ it('calls again in the same session when a person has been where the server sent
 })
 
 it.each(['auto', 'legacy'] as const)(
-  'asks nobody a second time when the server ends meanwhile, also to read (%s)',
+  'asks no person a second time when the server ends meanwhile, also to read (%s)',
   async era => {
     const fixture = await openFickle()
     const client = await fixture.connect(era, { capabilities: { elicitation: { form: {} } } })

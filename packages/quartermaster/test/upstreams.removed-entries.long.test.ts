@@ -54,33 +54,36 @@ const PINS_KEPT: Finding = {
 }
 
 describe('an upstream whose entry was taken out by hand', () => {
-  it.each([['while `up` runs'], ['without `up`']])('waits for nobody, and is forgotten on request, %s', async when => {
-    const fixture = await leftBehind()
-    if (when === 'without `up`') await fixture.up.stop()
-    expect(await fixture.run('upstreams', 'review')).toMatchObject({ stdout: '', stderr: 'Nothing waits for you.\n' })
-    expect(await said(fixture, 'tracker')).toEqual([LOGIN_KEPT])
-    expect(await said(fixture, 'desk')).toEqual([PINS_KEPT])
+  it.each([['while `up` runs'], ['without `up`']])(
+    'waits for no decision, and is forgotten on request, %s',
+    async when => {
+      const fixture = await leftBehind()
+      if (when === 'without `up`') await fixture.up.stop()
+      expect(await fixture.run('upstreams', 'review')).toMatchObject({ stdout: '', stderr: 'Nothing waits for you.\n' })
+      expect(await said(fixture, 'tracker')).toEqual([LOGIN_KEPT])
+      expect(await said(fixture, 'desk')).toEqual([PINS_KEPT])
 
-    const removed = await fixture.run('remove', 'desk')
-    expect(removed.stdout).toMatch(
-      /^✓ There was no entry of "desk"\. \(.*quartermaster\.config\.json\)\n {2}Forgotten: 3 pins\.\n {2}Taken from: default\.\n$/,
-    )
-    expect(removed.code).toBe(0)
-    expect(await said(fixture, 'desk')).toEqual([])
-    expect(await fixture.run('doctor')).toMatchObject({
-      code: 0,
-      stdout: expect.stringContaining('0 errors, 1 warning.'),
-    })
-    expect(await fixture.run('remove', 'desk')).toMatchObject({
-      code: 4,
-      stderr: expect.stringContaining('The configuration names no upstream "desk".'),
-    })
+      const removed = await fixture.run('remove', 'desk')
+      expect(removed.stdout).toMatch(
+        /^✓ There was no entry of "desk"\. \(.*quartermaster\.config\.json\)\n {2}Forgotten: 3 pins\.\n {2}Taken from: default\.\n$/,
+      )
+      expect(removed.code).toBe(0)
+      expect(await said(fixture, 'desk')).toEqual([])
+      expect(await fixture.run('doctor')).toMatchObject({
+        code: 0,
+        stdout: expect.stringContaining('0 errors, 1 warning.'),
+      })
+      expect(await fixture.run('remove', 'desk')).toMatchObject({
+        code: 4,
+        stderr: expect.stringContaining('The configuration names no upstream "desk".'),
+      })
 
-    const out = await fixture.run('logout', 'tracker')
-    expect(out).toMatchObject({ code: 0, stdout: 'The login at tracker is forgotten.\n' })
-    expect(await fixture.run('logout', 'tracker')).toMatchObject({ code: 4 })
-    expect(await said(fixture, 'tracker')).toMatchObject([{ level: 'ok' }])
-  })
+      const out = await fixture.run('logout', 'tracker')
+      expect(out).toMatchObject({ code: 0, stdout: 'The login at tracker is forgotten.\n' })
+      expect(await fixture.run('logout', 'tracker')).toMatchObject({ code: 4 })
+      expect(await said(fixture, 'tracker')).toMatchObject([{ level: 'ok' }])
+    },
+  )
 
   it('has its logins forgotten with it', async () => {
     const fixture = await leftBehind()
@@ -102,7 +105,7 @@ describe('an upstream whose entry was taken out by hand', () => {
     expect(stdout).toMatch(/^desk tool:helper@[0-9a-f]{16} {2}suspicious$/m)
   })
 
-  it('is forgotten also where `up` has not heard of it yet', async () => {
+  it('is forgotten also where `up` has not loaded it yet', async () => {
     const { entry } = await listing([definition('note')])
     const mcpServers = { desk: { ...entry, era: 'legacy' } }
     const fixture = await openFixture({ mcpServers, settings: { watchFiles: false } })

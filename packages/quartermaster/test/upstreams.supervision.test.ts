@@ -22,7 +22,7 @@ import {
 const linesOf = async (file: string) => (await readFile(file, 'utf8').catch(() => '')).split('\n').filter(Boolean)
 
 describe('upstreams that are broken from the start', () => {
-  it('hold up nobody, and say what is wrong with them', async () => {
+  it('hold up no other server, and say what is wrong with them', async () => {
     const broken = {
       missing: { command: 'no-such-program' },
       exits: program(ILL_SERVER, '--exit=7', '--stderr=the disk is missing'),
@@ -310,7 +310,7 @@ describe('an upstream that hangs', () => {
 })
 
 describe('an upstream that says too much', () => {
-  it('that is no message is ended, and people are told what it wrote', async () => {
+  it('that is no message is ended, and its status shows what it wrote', async () => {
     const babbles = { ...program(ILL_SERVER, '--garbage-on=tools/call'), era: 'legacy' }
     const fixture = await openFixture({ mcpServers: { babbles }, settings: { restartWaitSeconds: 1 } })
     await expect.poll(async () => (await fixture.status('babbles'))?.state).toBe('up')
@@ -324,7 +324,7 @@ describe('an upstream that says too much', () => {
     await allGone([pid])
   })
 
-  it('on standard error is kept for whoever looks, the newest of it', async () => {
+  it('on standard error is kept for the logs command, the newest of it', async () => {
     const fixture = await openFixture({ mcpServers: { speaks: program(ILL_SERVER, '--stderr=a word of warning') } })
     await expect.poll(async () => (await fixture.run('logs', 'speaks')).stdout).toContain('a word of warning')
     const lines = (await fixture.run('logs', 'speaks', '--json')).json<{ at: number }[]>()

@@ -174,7 +174,7 @@ describe('the entry of an upstream', () => {
 })
 
 describe('an upstream', () => {
-  it('is described as the configuration says, and with care where nobody says anything', async () => {
+  it('is described as the configuration says, and with care where it says nothing', async () => {
     const said = {
       title: 'Parrot',
       mutates: true,
@@ -192,7 +192,7 @@ describe('an upstream', () => {
     expect(JSON.parse(described)).toMatchObject({ tools: [said] })
   })
 
-  it('gives every agent its own connection and credentials where it is told to', async () => {
+  it('gives every agent its own connection and credentials where its entry says so', async () => {
     const agents = { ada: { env: { WHO: 'ada' } } }
     const { ada, bob } = await openForTwo({ desk: { ...program(SDK_SERVER), env: { WHO: 'nobody' }, agents } })
     await expect.poll(() => textOf(bob, 'desk_variable', { name: 'WHO' })).toBe('nobody')
@@ -215,7 +215,7 @@ describe('an upstream', () => {
     await expect.poll(() => fixture.status('desk')).toMatchObject({ state: 'off', pids: [] })
   })
 
-  it('that lets in nobody without credentials is known by those of an agent, and used by that agent alone', async () => {
+  it('that requires credentials is listed with those of an agent, and used by that agent alone', async () => {
     const { url } = await startHttpServer('--token=of-ada')
     const agents = { ada: { headers: { authorization: 'Bearer of-ada' } } }
     const { ada, bob } = await openForTwo({ far: { url, agents } })
@@ -250,7 +250,7 @@ describe('an upstream', () => {
     expect(await asking).toContain('"Ada"')
   })
 
-  it('that a reload brings, mounts anew or takes away is named by it', async () => {
+  it('that a reload adds, remounts or removes is named by it', async () => {
     const settings = { watchFiles: false }
     const [ill, banner] = [program(ILL_SERVER), program(ILL_SERVER, '--banner')]
     const fixture = await openFixture({ mcpServers: { stays: ill, turns: ill, goes: ill }, settings })

@@ -22,7 +22,7 @@ const seenBy = (clients: readonly RecordingClient[], ...words: string[]) =>
 const accept = async (fixture: UpstreamFixture, name: string) =>
   expect((await fixture.run('upstreams', 'accept', 'desk', name, '--yes')).code).toBe(0)
 
-describe('what nobody has looked at', () => {
+describe('an unreviewed definition', () => {
   it('is in no list that a client is ever shown, from before the first start of its server until it is accepted', async () => {
     const file = join(await freshFolder(), 'ready')
     const { entry, say } = await listing([definition('note'), POISON], `--needs=${file}`)

@@ -71,14 +71,14 @@ describe.skipIf(process.platform === 'win32')('a package whose version is to be 
     expect(await folder.read('home/.claude.json')).toBe(text)
   })
 
-  it('stays as it was written where npm does not know it, and that is told', async () => {
+  it('stays as it was written where npm does not know it, with a message', async () => {
     const { run, servers } = await project()
     const added = await run('add', 'ghost', '--pin', '--', 'npx', '-y', 'ghost-server')
     expect(added).toMatchObject({ code: 0, stdout: expect.stringContaining('Not pinned: npm could not say which') })
     expect(await servers()).toMatchObject({ ghost: { args: ['-y', 'ghost-server'] } })
   })
 
-  it('is not looked up where nobody asks for that', async () => {
+  it('is not looked up without a request', async () => {
     const { folder, run, servers } = await project()
     const added = await run('add', 'acme', '--', 'npx', '-y', '@acme/server')
     expect(added).toMatchObject({ code: 0, stdout: expect.stringContaining('@acme/server@VERSION') })

@@ -3,7 +3,7 @@ import { openDiffering } from './support/two-agents.ts'
 import { openFixture, program, SDK_SERVER, textOf } from './support/upstream-fixture.ts'
 
 describe('two servers that have the same addresses', () => {
-  it('are each read by the agent that has it, and whoever gives both to one agent is told', async () => {
+  it('are each read by the agent that has it, with a problem when one agent has both', async () => {
     const fixture = await openFixture({
       mcpServers: { first: program(SDK_SERVER), second: program(SDK_SERVER) },
       agents: {
@@ -39,7 +39,7 @@ describe('two servers that have the same addresses', () => {
 })
 
 describe('a server that shows one agent another definition than was accepted', () => {
-  it('is told by doctor, with what to do', async () => {
+  it('is reported by doctor, with what to do', async () => {
     const { fixture, ada } = await openDiffering()
     expect(await textOf(ada, 'desk_echo', { text: 'hi' })).toContain('an entry of its own name')
     expect(await fixture.status('desk')).toMatchObject({ differing: [{ agent: 'ada', definitions: ['tool:echo'] }] })

@@ -96,7 +96,7 @@ export function attachmentContract(name: string, open: () => Store | Promise<Sto
       expect(lines).toEqual([expect.stringContaining('was damaged, and is replaced')])
     })
 
-    it('that is removed while it is read breaks off, and nobody calls it damaged', async () => {
+    it('that is removed while it is read breaks off, and is not reported as damaged', async () => {
       const { receive, attachments, pruner, clock, lines } = openAttachments(await open())
       const { id } = await receive(large)
       const pieces = (await attachments.open(PERSON, id)).content[Symbol.asyncIterator]()
@@ -109,7 +109,7 @@ export function attachmentContract(name: string, open: () => Store | Promise<Sto
   })
 
   describe(`cleaning attachments in ${name}`, () => {
-    it('takes what no message has after its time, with the content when nobody else has that', async () => {
+    it('removes unreferenced files after their time, with content that no other file shares', async () => {
       const { receive, pruner, clock, rows, read } = openAttachments(await open())
       await receive(large)
       await clock.advance(23 * HOUR_MS)

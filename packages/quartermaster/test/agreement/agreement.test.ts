@@ -173,7 +173,7 @@ describe('the A2A card of an agent', () => {
 })
 
 describe('a toolbox whose token is taken back', () => {
-  it('has no tools any more, says so, and lets nobody call', async () => {
+  it('has no tools any more, says so, and refuses every call', async () => {
     const { token, facts } = await up.control.createToken({ agent: `clerk-${fixtureOf('the HTTP API')}` })
     const toolbox = await openToolbox({ url: up.mcpUrl, token })
     onTestFinished(() => toolbox.close())

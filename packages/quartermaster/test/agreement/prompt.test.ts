@@ -166,7 +166,7 @@ describe('quartermaster prompt', () => {
     expect(stderr).toContain(`${tools.length} tools, about ${estimatedTokens.toLocaleString('en')} tokens (estimated`)
   })
 
-  it('prints all of it as JSON, and says who is there when nobody has the name', async () => {
+  it('prints all of it as JSON, and lists the agents when none has the name', async () => {
     const made = await quartermaster(['prompt', 'keeper', '--without-disabled', '--json'], { cwd: dir })
     expect(made.json()).toEqual(await promptOf('keeper', { withoutDisabled: true }))
     const { code, stderr } = await quartermaster(['prompt', 'wroker'], { cwd: dir })

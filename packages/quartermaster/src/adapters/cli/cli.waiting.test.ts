@@ -118,7 +118,7 @@ describe('Ctrl-C', () => {
     expect(seen).toMatchObject({ stdout: '', stderr: 'Cancelled.\n', closed: 1 })
   })
 
-  it('is told to a program as the one JSON value', async () => {
+  it('is printed for a program as the one JSON value', async () => {
     const { code, begun, seen, interrupt } = waiting('call', ['slow', '--json'])
     await begun
     interrupt()

@@ -182,7 +182,7 @@ const recorded = points.filter(([name]) => name !== 'before the record')
 const stateOf = (row: { state: string } | undefined) => row?.state ?? 'none'
 
 describe.each(points)('a process that is killed %s', (name, point) => {
-  it('leaves what must not be repeated done once at most, and says so where nobody knows', async () => {
+  it('runs what must not be repeated once at most, and reports an unknown outcome', async () => {
     const { row, times } = await liveThrough(point, { retry: 'manual' })
     expect(stateOf(row)).toBe(UNREPEATED[name])
     expect(times).toBeLessThanOrEqual(1)

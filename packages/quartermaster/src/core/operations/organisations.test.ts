@@ -50,7 +50,7 @@ async function twoAdas() {
 }
 
 describe('callers of the same name in two organisations', () => {
-  it('have seats of their own, and none where there is nobody', async () => {
+  it('have agent workspaces of their own, and none without agents', async () => {
     const { hub } = await twoAdas()
     const [ours, theirs] = ['default', 'acme'].map(organisation =>
       hub.agents.findSession({ organisation, workspace: 'ada' }),
@@ -135,7 +135,7 @@ describe('callers of the same name in two organisations', () => {
     await expect(call('default', 'pay')).rejects.toMatchObject({ code: 'LIMIT_EXCEEDED' })
   })
 
-  it('have what waits of somebody who is gone ended, and not run as another', async () => {
+  it('end the waiting operations of a removed agent instead of running them as another', async () => {
     const { hub, storage, call, ran } = await twoAdas()
     const { operationId: id } = await call('acme', 'pay')
     await hub.stop()

@@ -185,7 +185,7 @@ export function guardContract(subject: StoreSubject): void {
   })
 
   describe('commits that come together', () => {
-    it('fail one by one: a refused one takes nobody with it', async () => {
+    it('fail one by one: a refused one fails no other', async () => {
       const store = await open(insert('tokens', token('taken')))
       const one = (i: number) => {
         const row = operation(`op${i}`)

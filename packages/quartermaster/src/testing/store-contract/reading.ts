@@ -123,7 +123,7 @@ export function readingContract(subject: StoreSubject): void {
       await expect(store.commit([text])).rejects.toMatchObject({ details: { unkeepable: 'chunks.bytes' } })
     })
 
-    it('is there for whoever reads after its commit was answered', async () => {
+    it('is visible to each read after its commit was answered', async () => {
       const store = await openFresh(subject)
       await store.commit([insert('operations', operation('a'))])
       for (let i = 1; i <= 100; i++) {

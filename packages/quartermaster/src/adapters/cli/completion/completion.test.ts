@@ -169,7 +169,7 @@ describe('completion', () => {
     expect(closed).toMatchObject({ code: 0, stdout: '', stderr: '' })
   })
 
-  it('goes on with what the program knows where nobody answers for the rest', async () => {
+  it('completes what the program knows where no up answers for the rest', async () => {
     for (const host of [
       { openControl: () => Promise.reject(new Error('broken')) },
       { openControl: () => new Promise<never>(() => {}) },

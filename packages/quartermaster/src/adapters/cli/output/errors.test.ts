@@ -61,7 +61,7 @@ describe('exit codes', () => {
   })
 })
 
-it('a call that may be done is told with the operation to look at', async () => {
+it('a call that may be done names the operation to look at', async () => {
   const unknown = new AppError('OUTCOME_UNKNOWN', 'The line broke.', { details: { operationId: 'op_9fGk' } })
   const { host, seen } = createFakeCliHost({ control: { status: () => Promise.reject(unknown) } })
   await runCli(['status'], host)

@@ -145,7 +145,7 @@ describe('a call that needs consent', () => {
     expect(decide({ grants: [{ ...no, scope: 'other.md' }] }).kind).toBe('missing')
   })
 
-  it('is judged on each thing by itself: a bundle with one thing missing is not allowed', () => {
+  it('checks each resource: a bundle with one resource missing is not allowed', () => {
     const asks = [ask(), ask({ operation: 'files.delete', scope: null })]
     expect(decide({ asks, grants: [grant()] })).toEqual({ kind: 'missing', asks: [asks[1]] })
     const both = [grant(), grant({ id: 'grant_2', operation: 'files.delete', scope: null })]

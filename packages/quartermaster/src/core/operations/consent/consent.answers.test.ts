@@ -41,7 +41,7 @@ describe('an answer', () => {
     expect((await asked(one, 'b', {}, 'send')).request).toMatchObject({ tool: 'send' })
   })
 
-  it('counts for nobody else', async () => {
+  it('is valid for no other agent', async () => {
     const one = await deletionFixture()
     const first = await asked(one)
     await one.answer(first.id, { decision: 'allow', lasting: 'always' }, OWNER)

@@ -41,7 +41,7 @@ describe('a call that waits for a person', () => {
     ['whose token is taken back', 'TOKEN_INVALID'],
     ['whose caller gives it up', 'CANCELLED'],
     ['whose caller leaves too many open', 'RATE_LIMITED'],
-  ] as const)('and %s is over, and nobody can allow it any more', async (_what, code) => {
+  ] as const)('and %s is cancelled and cannot be allowed any more', async (_what, code) => {
     const one = await fixture()
     const { answer, id, end } = await waiting(one)
     end(new AppError(code, 'It is over.'))
@@ -69,7 +69,7 @@ describe('a call that waits for a person', () => {
 
 describe('a call inside another one that waits for a person', () => {
   it.each(['DEADLINE_EXCEEDED', 'STOPPING', 'TOKEN_INVALID'] as const)(
-    'is over with that one, and nobody can allow it any more: %s',
+    'is cancelled with that one and cannot be allowed any more: %s',
     async code => {
       const one = await fixture()
       const { answer, id, end } = await waiting(one, 'tidy')

@@ -101,7 +101,7 @@ describe('a no that lasts', () => {
 })
 
 describe('an answer that lasts', () => {
-  it('of no is not passed by a call of which nobody can tell what it is about, whatever the agent’s file allows', async () => {
+  it('of no refuses a call whose resource is unknown, whatever the agent’s file allows', async () => {
     const one = await fixture({
       agents: { ada: { capabilities: { main: {} }, consent: { allow: ['mail.send'] } } },
       settings: {},
@@ -116,7 +116,7 @@ describe('an answer that lasts', () => {
     expect((await one.call('max')).waiting).toBeUndefined()
   })
 
-  it('of no to a call of which nobody can tell what it is about counts for such calls, and is listed as one', async () => {
+  it('of no to a call whose resource is unknown is valid for such calls, and is listed as one', async () => {
     const one = await fixture()
     const { operationId: unnamed } = await one.call(['eve'])
     const { operationId: all } = await one.call('eve', { tool: 'purge' })
@@ -186,7 +186,7 @@ describe('what may be allowed once only', () => {
     expect(one.runs).toHaveLength(1)
   })
 
-  it('is told to whoever looks at the agent that allows it', async () => {
+  it('is shown with the agent that allows it', async () => {
     const one = await fixture({ agents: { ada: allow } })
     expect(one.hub.agents.problems('ada')).toMatchObject([
       { severity: 'warning', message: expect.stringMatching(/"ada".*"mail\.purge"/) },
@@ -212,7 +212,7 @@ describe('the grants that count', () => {
   })
 })
 
-describe('an agent that asks for more than anybody can answer', () => {
+describe('an agent that asks for more than a person can answer', () => {
   it('is refused beyond its share, also when it asks at once, and others are not', async () => {
     const one = await fixture({ settings: { approvalsPerAgent: 3 } })
     const calls = await Promise.allSettled(Array.from({ length: 10 }, (_, i) => one.call(`x${i}`)))
@@ -228,7 +228,7 @@ describe('an agent that asks for more than anybody can answer', () => {
     expect((await one.call('more')).waiting).toMatchObject({ for: 'approval' })
   })
 
-  it('hides nobody else’s in a list that cannot hold all', async () => {
+  it('hides no other agent’s in a list that cannot hold all', async () => {
     const one = await fixture()
     const now = one.hub.clock.now()
     const request = (id: string, workspace: string, createdAt: number) =>

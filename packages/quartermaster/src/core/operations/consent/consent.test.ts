@@ -31,7 +31,7 @@ describe('a call that a person has to allow', () => {
     })
   })
 
-  it('is run for its caller when somebody allows it in time', async () => {
+  it('is run for its caller when a person allows it in time', async () => {
     const one = await deletionFixture()
     const { answer, id } = await asked(one)
     await one.answer(id, ONCE, OWNER)
@@ -44,7 +44,7 @@ describe('a call that a person has to allow', () => {
     expect(one.told).toEqual([])
   })
 
-  it('is run by itself when somebody allows it later, and its end is told', async () => {
+  it('is run automatically when a person allows it later, and notifies its agent of the result', async () => {
     const one = await deletionFixture()
     const { answer, id } = await asked(one)
     await one.hub.clock.advance(20_000)
@@ -90,7 +90,7 @@ describe('a call that a person has to allow', () => {
     expect(await second.row(id)).toMatchObject({ state: 'succeeded' })
   })
 
-  it('is refused when somebody says no, to whoever waits and on record', async () => {
+  it('is refused when a person says no, to the waiting caller and on record', async () => {
     const one = await deletionFixture()
     const { answer, id } = await asked(one)
     await one.answer(id, NO, OWNER)
@@ -102,7 +102,7 @@ describe('a call that a person has to allow', () => {
     ])
   })
 
-  it('is answered once: whoever comes second is told', async () => {
+  it('is answered once, and tells the second person so', async () => {
     const one = await deletionFixture()
     const { answer, id } = await asked(one)
     const answers = await Promise.allSettled([
@@ -123,7 +123,7 @@ describe('a call that a person has to allow', () => {
     expect(await one.open()).toHaveLength(1)
   })
 
-  it('is given up when nobody answers for a day, and that is told', async () => {
+  it('expires when no person answers for a day, and notifies its agent', async () => {
     const one = await deletionFixture()
     const { answer, id } = await asked(one)
     await one.hub.clock.advance(20_000)
@@ -194,7 +194,7 @@ describe('a call that a person has to allow', () => {
     expect(await one.open()).toEqual([])
   })
 
-  it('is judged by itself inside another call, and leaves nothing waiting there', async () => {
+  it('is decided on its own inside another call, and leaves nothing waiting there', async () => {
     const one = await deletionFixture()
     const answer = one.hub.callAs('ada', 'tidy')
     await settle(one.hub)

@@ -21,14 +21,17 @@ it.each([
   ['{"v":1e400}', 'v'],
   ['{"v":-1e999}', 'v'],
   ['{"a":null,"v":[1,{"w":1e400}]}', 'v.1.w'],
-])('refuses a number that nobody could be shown, before anything is asked or on record: %s', async (text, path) => {
-  const { call, ran, store } = await consentService()
-  expect(await failureOf(call(text))).toMatchObject({
-    code: 'INPUT_INVALID',
-    message: expect.stringContaining(`${path}: The number is too large`),
-  })
-  expect([ran, await store.count('operations')]).toEqual([[], 0])
-})
+])(
+  'refuses a number that cannot be shown to a person, before anything is asked or on record: %s',
+  async (text, path) => {
+    const { call, ran, store } = await consentService()
+    expect(await failureOf(call(text))).toMatchObject({
+      code: 'INPUT_INVALID',
+      message: expect.stringContaining(`${path}: The number is too large`),
+    })
+    expect([ran, await store.count('operations')]).toEqual([[], 0])
+  },
+)
 
 it('takes null for what it is, and -0 for 0', async () => {
   const { call, ran, store } = await consentService()

@@ -48,7 +48,7 @@ describe('health', () => {
     expect((await call).result.content).toEqual([{ type: 'text', text: 'send' }])
   })
 
-  it('gives up waiting when it is down for good', async () => {
+  it('stops waiting when it is down permanently', async () => {
     const mail = fakeService('mail', UP)
     const hub = await workerHub([simpleTool('send', { requires: ['mail'] })], { dependencies: [mail] })
     await hub.health.probeNew()

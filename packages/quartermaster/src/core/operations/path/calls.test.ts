@@ -143,7 +143,7 @@ describe('results', () => {
     expect(read).toBe(text)
   })
 
-  it('lets nobody else read a kept result, and forgets it after a while', async () => {
+  it('lets only its agent read a kept result, and forgets it after a while', async () => {
     const hub = await workerHub([simpleTool('long', { maxResultBytes: 1024, handler: () => 'x'.repeat(9_000) })])
     const { kept } = await hub.callAs('worker', 'long')
     const id = kept?.resultId ?? ''
@@ -282,7 +282,7 @@ describe('consent', () => {
     expect(hub.audit.at(-1)).toMatchObject({ consent: { by: 'owner' } })
   })
 
-  it('is judged anew for a nested call', async () => {
+  it('is checked again for a nested call', async () => {
     const outer = simpleTool('outer', {
       handler: ((_input: never, context: { call: (name: string, input: unknown) => unknown }) =>
         context.call('send', {})) as never,
@@ -338,7 +338,7 @@ describe('nested calls', () => {
 })
 
 describe('questions and progress', () => {
-  it('go to whoever makes the call', async () => {
+  it('go to the caller', async () => {
     const tool = defineTool({
       name: 'asks',
       short: 'x',

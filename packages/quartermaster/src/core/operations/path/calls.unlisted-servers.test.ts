@@ -57,7 +57,7 @@ describe('a call of a tool whose source is still read', () => {
   })
 })
 
-describe('a call of what may be a tool of a server that nobody has seen', () => {
+describe('a call of what may be a tool of an unlisted server', () => {
   it('has the server met, for as long as a call waits, and runs the tool', async () => {
     const { hub, met, unit } = await unseenServer('seen')
     expect((await hub.callAs('coder', 'github_issues')).result.content).toEqual([
@@ -68,7 +68,7 @@ describe('a call of what may be a tool of a server that nobody has seen', () => 
     expect(met).toHaveLength(1)
   })
 
-  it('is told why there is none where that takes too long', async () => {
+  it('says why there is none where that takes too long', async () => {
     const { hub } = await unseenServer('unseen')
     await expect(hub.callAs('coder', 'github_issues')).rejects.toMatchObject({
       code: 'TOOL_DISABLED',
@@ -96,7 +96,7 @@ describe('a call of what may be a tool of a server that nobody has seen', () => 
     await expect(call).rejects.toMatchObject({ code: 'STOPPING' })
   })
 
-  it('is told that all is stopping, however long the server would still take', async () => {
+  it('says that up is stopping, however long the server would still take', async () => {
     const { hub, met } = await unseenServer('seen', new Promise(() => {}))
     const call = hub.callAs('coder', 'github_issues')
     await expect.poll(() => met).toHaveLength(1)

@@ -174,7 +174,7 @@ describe('a caller who waits for a person', () => {
     expect(await one.row(id)).toMatchObject({ state: 'denied', tellAt: null })
   })
 
-  it('is told of the no later when it did not wait so long', async () => {
+  it('learns of the no later when it did not wait so long', async () => {
     const one = await consentService()
     const { answered, id } = await one.asked()
     await one.hub.clock.advance(21_000)
@@ -196,7 +196,7 @@ describe('a call of which its caller was told that it was not run', () => {
     }
   }
 
-  it('asks nobody, and is not run later', async () => {
+  it('asks no person, and is not run later', async () => {
     const one = await consentService()
     halfSeen(one.storage)
     expect(await failureOf(one.call())).toMatchObject({ message: expect.stringContaining('was not run') })

@@ -120,7 +120,7 @@ describe('a call that waits for a person, and that the store cannot be asked abo
     expect(one.runs()).toBe(1)
   })
 
-  it('is answered with a handle when nobody can tell what a person said', async () => {
+  it('is answered with a handle when the person’s answer cannot be read', async () => {
     const one = await consentService()
     const { answered, id } = await one.asked()
     one.storage.fault = writes => {
@@ -190,7 +190,7 @@ describe('a call inside another one that was allowed and could not be taken', ()
   })
 })
 
-describe('a call inside another one that somebody else runs', () => {
+describe('a nested call that another process runs', () => {
   /** Has it taken, and then done, by another process. */
   const elsewhere = ({ store }: FaultyStorage, id: string) => ({
     take: () => store.commit([update('operations', { where: { id }, set: { ...TAKEN, fence: 1 } })]),
@@ -225,7 +225,7 @@ describe('a call inside another one that somebody else runs', () => {
     expect((await answered).result).toMatchObject({ content: [{ text: 'done' }] })
   })
 
-  it('has an outcome that nobody knows while that goes on', async () => {
+  it('has an unknown outcome while that continues', async () => {
     const one = await consentService()
     afterAsking(one.storage, async id => void (await elsewhere(one.storage, id).take()))
     const { answered } = await one.asked('tidy')
@@ -296,7 +296,7 @@ describe('a call that the queue runs while its caller waits', () => {
   })
 })
 
-describe('a lease of which nobody saw whether it was written', () => {
+describe('a lease whose commit was not confirmed', () => {
   const unseen = () => Promise.reject(new AppError('OUTCOME_UNKNOWN', 'Nobody saw it.'))
 
   it.each(['written', 'not written'] as const)('has a call whose caller waits run once: %s', async how => {
@@ -350,7 +350,7 @@ describe('the end of a call that is given up while it waits', () => {
     return { hub, told }
   }
 
-  it('is told to nobody where the tool around it has heard of it', async () => {
+  it('is not announced where the outer tool has received it', async () => {
     const { hub, told } = await givenUp('tidy')
     await hub.clock.advance(60_000)
     expect(await hub.operations.list({ organisation: 'default' })).toMatchObject({
@@ -359,7 +359,7 @@ describe('the end of a call that is given up while it waits', () => {
     expect(told).toEqual([])
   })
 
-  it('is told at once where its caller went away', async () => {
+  it('is announced at once where its caller went away', async () => {
     const { signal, cancel } = createCancellation()
     const { hub, told } = await givenUp('remove', signal)
     cancel(new AppError('CANCELLED', 'The client went away.'))

@@ -124,7 +124,7 @@ describe('a call that leaves something behind', () => {
     expect(await one.row()).toMatchObject({ state: 'succeeded' })
   })
 
-  it('is not run again while nobody can see, and is looked at again later', async () => {
+  it('is not run again while its effects cannot be checked, and is checked again later', async () => {
     const one = await consentService({
       handler: () => {
         throw cutOff()

@@ -41,7 +41,7 @@ describe('an error whose details JSON cannot say', () => {
     ])
   })
 
-  it('reaches whoever reads as well', async () => {
+  it('reaches readers as well', async () => {
     const { hub } = await hubWith([], [simplePrompt('prints', { render: fails({ n: 1n }) })])
     const session = hub.agents.session('ada')
     expect(await failureOf(hub.readings.renderPrompt({ session, name: 'prints' }))).toMatchObject(LEFT_OUT)

@@ -108,7 +108,7 @@ describe('a result that someone else’s server gave', () => {
     expect((await no()).result.isError).toBe(true)
   })
 
-  it('and that does not fit what its tool promises is told with all that the server said but that', async () => {
+  it('and that does not fit the output schema is answered with everything else that the server said', async () => {
     const content = [{ type: 'text', text: 'there is one' }]
     const bad = await hubThatPasses({ content, structuredContent: { n: 'one' } }, { output: NUMBER, mutates: false })
     await expect(bad()).rejects.toMatchObject({ code: 'OUTPUT_INVALID', details: { content } })

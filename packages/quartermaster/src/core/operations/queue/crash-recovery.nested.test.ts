@@ -36,7 +36,7 @@ describe('a call inside another one that had not run when its process was killed
     ])
   })
 
-  it('asks nobody any more', async () => {
+  it('asks no person any more', async () => {
     const inner = operation('inner', { ...NESTED, state: 'waitingForApproval' })
     const { id, organisation, workspace, callerKind, callerName, tool, definitionHash, digest } = inner
     const whose = { id, organisation, workspace, callerKind, callerName, tool, definitionHash, digest }

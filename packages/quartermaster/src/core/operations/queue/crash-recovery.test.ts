@@ -74,7 +74,7 @@ describe('what a process was running when it was killed', () => {
     })
   })
 
-  it('is told like every other change', async () => {
+  it('is announced like every other change', async () => {
     const rows = [
       operation('op_1', { ...leased, tool: 'send' }),
       operation('op_2', { ...leased, retry: 'replay', attempts: 1, startedAt: createFakeClock().now() }),

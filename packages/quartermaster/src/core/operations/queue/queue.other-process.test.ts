@@ -63,7 +63,7 @@ describe('a call whose caller waits in another process', () => {
     expect(here.runs).toEqual([{ path: 'a' }])
   })
 
-  it('is run at once, and by one of them, when nobody waits any more', async () => {
+  it('is run at once, and by one of them, when no caller waits any more', async () => {
     const { here, there, clock } = await twoFixtures()
     const { answer, id } = await asked(there)
     await clock.advance(20_000)
@@ -118,7 +118,7 @@ describe('a call whose caller waits in another process', () => {
 })
 
 describe('what a person is asked and answers in another process', () => {
-  it('is told here to whoever follows', async () => {
+  it('is announced to followers in this process', async () => {
     const { here, there } = await twoFixtures()
     const events: unknown[] = []
     there.hub.emitter.on('approval.opened', ({ id }) => events.push(['opened', id]))
@@ -135,7 +135,7 @@ describe('what a person is asked and answers in another process', () => {
 })
 
 describe('an end in another process', () => {
-  it('is told here, where the clients of its agent are', async () => {
+  it('is announced in this process, where the clients of its agent are', async () => {
     const { here, there, clock } = await twoFixtures([{ tellEnd: () => false }])
     const { answer, id } = await asked(here)
     await clock.advance(20_000)

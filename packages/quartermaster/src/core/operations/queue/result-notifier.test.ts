@@ -25,7 +25,7 @@ async function fixture(tellEnd: (end: OperationSummary) => Promise<void> | void,
 }
 
 describe('an end', () => {
-  it('that changes while it is told is told as it is then, too', async () => {
+  it('that changes during its notification is announced in its new state, too', async () => {
     const told: string[] = []
     const gate = deferred<void>()
     const { hub, work, store, send } = await fixture(async ({ state }) => {
@@ -44,7 +44,7 @@ describe('an end', () => {
     expect(told).toEqual(['exhausted', 'succeeded'])
   })
 
-  it('that somebody takes too long to hear holds up no other, nor whoever stops', async () => {
+  it('with a slow listener holds up no other, and does not delay stopping', async () => {
     const told: string[] = []
     const { hub, send } = await fixture(({ id }) => {
       told.push(id)

@@ -237,7 +237,7 @@ describe('a call that fails for now, of a tool that may be tried again', () => {
 })
 
 describe('a process that was taken for dead', () => {
-  it('cannot end what somebody else has taken over', async () => {
+  it('cannot end what another process has taken over', async () => {
     const entered = deferred()
     const leave = deferred()
     const tool: Partial<AnyTool> = {

@@ -73,7 +73,7 @@ describe('a call that waits for a disabled tool', () => {
     expect([runs, await row()]).toMatchObject([[{ to: 'eve' }], { state: 'succeeded' }])
   })
 
-  it('expires with retryMaxAgeMinutes, and that is told', async () => {
+  it('expires with retryMaxAgeMinutes, and is announced', async () => {
     const { hub, later, row, runs } = await fixture({ tool: { mutates: false } })
     await later()
     await hub.clock.advance(25 * 3_600_000)

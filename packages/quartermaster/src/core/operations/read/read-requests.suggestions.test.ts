@@ -80,7 +80,7 @@ describe('suggestions', () => {
     await expect(suggest({ ...ask, ref: { resource: 'a://b' } })).rejects.toMatchObject({ code: 'RESOURCE_NOT_FOUND' })
   })
 
-  it('do not keep anybody waiting for what is down', async () => {
+  it('do not wait for what is down', async () => {
     const mail = fakeService('mail', DOWN)
     const suggest = () => ['x']
     const prompt = definePrompt({

@@ -29,7 +29,7 @@ describe('a prompt', () => {
     expect(await render('whole')).toEqual({ description: 'Today.', messages })
   })
 
-  it('is told who asks, with which configuration', async () => {
+  it('receives its caller and configuration', async () => {
     const render = (_args: unknown, { caller, config }: { caller: { name: string }; config: unknown }) =>
       `${caller.name} ${JSON.stringify(config)}`
     const hub = await openReadFixture({ prompts: [simplePrompt('who', { render } as never)] })
@@ -106,7 +106,7 @@ describe('a resource', () => {
     expect(await read('a://many')).toEqual([contents, { uri: 'a://blob', blob: 'AQID' }])
   })
 
-  it('of a template is told what stands in the address', async () => {
+  it('of a template receives the variables of the address', async () => {
     const page = defineResource({
       name: 'page',
       uriTemplate: 'docs://{book}/{page}',
@@ -202,7 +202,7 @@ describe('a reading', () => {
     expect(seen?.aborted).toBe(true)
   })
 
-  it('ends when whoever asked goes away', async () => {
+  it('ends when its caller goes away', async () => {
     const { hub, read } = await openReadFixture({
       resources: [simpleResource('a://b', { read: () => new Promise(() => {}) })],
     })
@@ -293,7 +293,7 @@ describe('what a reading needs', () => {
     expect(await refused).toMatchObject({ code: 'PROMPT_NOT_FOUND' })
   })
 
-  it('is told when reading found it gone', async () => {
+  it('is announced when reading found it gone', async () => {
     const mail = fakeService('mail', UP)
     const read = () => {
       throw new AppError('DEPENDENCY_UNAVAILABLE', 'connection refused', { details: { dependency: 'mail' } })

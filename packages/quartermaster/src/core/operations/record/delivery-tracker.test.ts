@@ -34,7 +34,7 @@ async function fixture() {
 }
 
 describe('an end that is given as the answer', () => {
-  it('counts as told, and is told to nobody', async () => {
+  it('counts as delivered, and is not announced', async () => {
     const { hub, call, rows, open, told } = await fixture()
     open()
     await call()
@@ -44,7 +44,7 @@ describe('an end that is given as the answer', () => {
     expect(told()).toEqual([])
   })
 
-  it('is told to its agent where its caller went away while it ran', async () => {
+  it('is announced to its agent where its caller went away while it ran', async () => {
     const { hub, call, rows, open, told } = await fixture()
     const { signal, cancel } = createCancellation()
     const answered = call({ signal }).catch(error => error.code)
@@ -57,7 +57,7 @@ describe('an end that is given as the answer', () => {
     expect(await rows()).toMatchObject([{ state: 'unknown', announcedAt: expect.any(Number), tellAt: null }])
   })
 
-  it('is told where its caller went away without a word, with its result', async () => {
+  it('is announced with its result where its caller disconnected silently', async () => {
     const { hub, call, rows, open, told } = await fixture()
     open()
     await call({ isDelivered: () => false })
@@ -66,7 +66,7 @@ describe('an end that is given as the answer', () => {
     expect(await rows()).toMatchObject([{ result: { content: [{ text: 'sent' }] } }])
   })
 
-  it('is told where its caller was gone before the answer was sent', async () => {
+  it('is announced where its caller was gone before the answer was sent', async () => {
     const { hub, call, open, told } = await fixture()
     let isThere = true
     open()
@@ -88,7 +88,7 @@ describe('an end that is given as the answer', () => {
     expect(told()).toEqual([])
   })
 
-  it('is told where that caller never comes', async () => {
+  it('is announced where that caller never comes', async () => {
     const { hub, call, open, told } = await fixture()
     open()
     await call({ isDelivered: () => undefined })
@@ -98,7 +98,7 @@ describe('an end that is given as the answer', () => {
     expect(told()).toEqual(['succeeded'])
   })
 
-  it('is told where that caller has not come when everything stops', async () => {
+  it('is announced where that caller has not come when up stops', async () => {
     const { hub, call, rows, open, told } = await fixture()
     open()
     await call({ isDelivered: () => undefined })
@@ -121,7 +121,7 @@ describe('an end that is given as the answer', () => {
     expect(commits).toBe(1)
   })
 
-  it('is marked later where the store fails, and still told to nobody', async () => {
+  it('is marked later where the store fails, and still not announced', async () => {
     const { hub, storage, call, rows, open, told } = await fixture()
     let failures = 30
     storage.fault = writes =>

@@ -85,7 +85,7 @@ describe('an operation that was given up', () => {
     expect(await one.row(one.id)).toMatchObject({ state: 'cancelled' })
   })
 
-  it('gets all its attempts anew, however long ago it was called', async () => {
+  it('gets all its attempts again, however long ago it was called', async () => {
     const one = await fixture({}, { settings: { retryAttempts: 2 } })
     const id = await one.send()
     await one.hub.clock.advance(600_000)
@@ -140,7 +140,7 @@ describe('an operation inside another', () => {
 })
 
 describe('an operation that runs', () => {
-  it('is told to stop, and may have done its work', async () => {
+  it('is asked to stop, and may have done its work', async () => {
     const entered = deferred()
     const handler: AnyTool['handler'] = () => (entered.resolve(), new Promise(() => {}))
     const one = await fixture({ handler, retry: 'manual', idempotent: false })
@@ -173,7 +173,7 @@ describe('an operation whose run is ending', () => {
     return { ...one, id: row?.id ?? '', answer, release: released.resolve }
   }
 
-  it('is waited for by whoever cancels it, who sees how it ended', async () => {
+  it('makes its cancellation wait, which answers how it ended', async () => {
     const one = await ending(() => 'sent')
     const cancelling = one.admin.cancel(one.id)
     await one.hub.clock.breathe()
@@ -206,7 +206,7 @@ describe('an operation whose run is ending', () => {
 })
 
 describe('an operation that is cancelled while it runs', () => {
-  it('is not tried again by itself, whatever its tool lets be done', async () => {
+  it('is not retried automatically, whatever its tool allows', async () => {
     const entered = deferred()
     const runs: unknown[] = []
     const handler: AnyTool['handler'] = input => (runs.push(input), entered.resolve(), new Promise(() => {}))
@@ -222,7 +222,7 @@ describe('an operation that is cancelled while it runs', () => {
   })
 })
 
-describe('an operation that nobody knows', () => {
+describe('an unknown operation', () => {
   it('is not found', async () => {
     const one = await fixture()
     for (const act of [one.admin.retry, one.admin.cancel, one.admin.drop])
@@ -230,8 +230,8 @@ describe('an operation that nobody knows', () => {
   })
 })
 
-describe('the end of an operation that nobody waited for', () => {
-  it('is told once', async () => {
+describe('the end of an operation without a waiting caller', () => {
+  it('is announced once', async () => {
     const told: OperationSummary[] = []
     const one = await fixture({}, { tellEnd: end => void told.push(end) })
     one.hub.work()
@@ -244,7 +244,7 @@ describe('the end of an operation that nobody waited for', () => {
     expect(await one.row(id)).toMatchObject({ announcedAt: expect.any(Number), tellAt: null })
   })
 
-  it('is told by the process that comes next when this one could not', async () => {
+  it('is announced by the next process when this one could not', async () => {
     const storage = faultyStorage()
     const first = await fixture({}, { storage, tellEnd: () => Promise.reject(new Error('nobody is there')) })
     first.hub.work()
@@ -259,7 +259,7 @@ describe('the end of an operation that nobody waited for', () => {
     expect(told).toEqual([id])
   })
 
-  it('stays to be told where nobody was there to hear it, and is told to whoever comes', async () => {
+  it('stays pending without a connected client, and is announced to the next one', async () => {
     const told: string[] = []
     const there = { is: false }
     const tellEnd = ({ id }: OperationSummary) => there.is && Boolean(told.push(id))

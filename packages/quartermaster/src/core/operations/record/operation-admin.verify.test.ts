@@ -79,7 +79,7 @@ describe('looking at what an operation in doubt was to leave behind', () => {
     expect(await one.row()).toMatchObject({ state: 'unknown', arguments: expect.any(String) })
   })
 
-  it('puts it on record as done when all is there, in the audit too, and tells whoever asked for it', async () => {
+  it('records it as done when all is there, in the audit too, and notifies its caller', async () => {
     const one = await inDoubt()
     const [{ durationMs: _ms, ...before } = {}, ...earlier] = await one.audit()
     expect([before, earlier]).toMatchObject([{ outcome: 'unknown' }, []])
@@ -97,7 +97,7 @@ describe('looking at what an operation in doubt was to leave behind', () => {
     expect(one.told.at(-1)).toMatchObject({ state: 'succeeded' })
   })
 
-  it('gives whoever repeats the call that it is done', async () => {
+  it('answers a repeated call that it is done', async () => {
     const one = await inDoubt()
     one.finish()
     await one.verify()
@@ -105,7 +105,7 @@ describe('looking at what an operation in doubt was to leave behind', () => {
     expect(result.content).toMatchObject([{ text: expect.stringContaining('verified: "note", "line"') }])
   })
 
-  it('works after its definition has changed, and after its tool is gone as far as anybody still can look', async () => {
+  it('works after its definition has changed, and after its tool is gone as far as its effects can be checked', async () => {
     const one = await inDoubt()
     one.finish()
     one.hub.remove('main')

@@ -19,14 +19,14 @@ async function operationsWith(rows: readonly NewRow<'operations'>[], lines: read
 const of = (agent: string) => ({ workspace: agent, callerName: agent })
 
 describe('operations', () => {
-  it('are there for their own workspace, and for nobody else', async () => {
+  it('are visible to their own workspace alone', async () => {
     const { operations } = await operationsWith([operation('op_1', of('ada'))])
     expect(await operations.show(ADA, 'op_1')).toMatchObject({ id: 'op_1', agent: 'ada', tool: 'send_mail' })
     expect(await operations.show(EVE, 'op_1')).toBeUndefined()
     expect(await operations.show(ADA, 'op_2')).toBeUndefined()
   })
 
-  it('are all there for the owner of the folder, who is told when one is not', async () => {
+  it('are all visible to the owner of the folder, with an error for one that is missing', async () => {
     const { operations } = await operationsWith([operation('op_1', of('ada'))])
     expect(await operations.find('default', 'op_1')).toMatchObject({ id: 'op_1' })
     await expect(operations.find('default', 'op_2')).rejects.toMatchObject({ code: 'NAME_UNKNOWN' })

@@ -262,7 +262,7 @@ describe('a record that cannot be written', () => {
     expect(await failureOf(hub.callAs('ada', 'send_mail'))).toMatchObject({ code: 'STORE_BUSY', retry: 'later' })
   })
 
-  it.each([true, false])('is tried once more when nobody saw whether it was (it was: %s)', async isWritten => {
+  it.each([true, false])('is tried once more when its commit was not confirmed (it was: %s)', async isWritten => {
     const { hub, storage, store } = await hubWith([sendMail()])
     let isFirst = true
     storage.fault = () => {
@@ -367,7 +367,7 @@ describe('an end that cannot be written', () => {
     ])
   })
 
-  it('of a commit that nobody saw is written once', async () => {
+  it('of an unconfirmed commit is written once', async () => {
     const { hub, storage, store } = await hubWith([sendMail()])
     let faults = 0
     storage.fault = writes => (ends(writes) && faults++ === 0 ? { error: unseen, isWritten: true } : undefined)

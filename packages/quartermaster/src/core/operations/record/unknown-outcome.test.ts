@@ -139,7 +139,7 @@ describe('a call whose run was cut off, and that is stopped before it is looked 
 describe('a call whose run was cut off, and about which a person is asked again', () => {
   it.each([
     ['is done where it was done, although they say no', true, 'succeeded'],
-    ['is unknown where they say no and nobody can see it', false, 'unknown'],
+    ['is unknown where they say no and its effects cannot be checked', false, 'unknown'],
   ])('%s', async (_, isThere, state) => {
     const one = await cutOff({}, { minutes: 1 })
     await one.next()
@@ -153,7 +153,7 @@ describe('a call whose run was cut off, and about which a person is asked again'
   it.each([
     [true, 'succeeded'],
     [false, 'expired'],
-  ])('is looked at once more when nobody answers in time: there %s, so %s', async (isThere, state) => {
+  ])('is verified once more when no person answers in time: there %s, so %s', async (isThere, state) => {
     const one = await cutOff({}, { minutes: 1 })
     await one.next()
     if (isThere) one.world.add('note a')
@@ -201,7 +201,7 @@ describe('a call whose run was cut off, and that is given up after its last', ()
 describe('a call whose process was lost, and that has become too old while none was there', () => {
   it.each([
     ['is done where it was done', true, 'succeeded'],
-    ['is given up where nobody can see it', false, 'expired'],
+    ['expires where its effects cannot be checked', false, 'expired'],
   ])('%s', async (_, isThere, state) => {
     const one = await cutOff()
     if (isThere) one.world.add('note a')
@@ -215,7 +215,7 @@ describe('a call whose process was lost, and that has become too old while none 
   })
 })
 
-describe('a call whose outcome nobody knows', () => {
+describe('a call with an unknown outcome', () => {
   it('tells its caller which operation to look at, and how', async () => {
     for (const [facts, word] of [
       [{ consent: [], retry: 'manual' }, 'verify'],
@@ -228,7 +228,7 @@ describe('a call whose outcome nobody knows', () => {
     }
   })
 
-  it('is unknown also where the run said that it failed, and nobody can look', async () => {
+  it('is unknown also where the run said that it failed and its effects cannot be checked', async () => {
     const effects = [{ name: 'line', kind: 'line', id: 'x' }]
     let looks = 0
     const look = async () => {
@@ -251,7 +251,7 @@ describe('a call whose outcome nobody knows', () => {
 })
 
 describe('trying again by a person’s word', () => {
-  it('asks anew for what was taken back before it', async () => {
+  it('asks again for what was revoked before it', async () => {
     const one = await cutOff({}, { isDefinite: true })
     await one.hub.clock.advance(3_700_000)
     expect(await one.row()).toMatchObject({ state: 'exhausted' })

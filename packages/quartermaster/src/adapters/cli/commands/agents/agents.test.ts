@@ -26,7 +26,7 @@ const BROKEN: AgentCheck = {
 }
 
 describe('agents', () => {
-  it('says of which servers nobody knows yet what agents have by them', async () => {
+  it('names the servers whose tools are not listed yet', async () => {
     const unseen = 'Wait for it: quartermaster upstreams restart notes, or: quartermaster up'
     const starting = { ...NOTES, state: 'starting' as const, reason: 'It has not answered yet.', unseen }
     const agent = { name: 'default', capabilities: ['notes'], granted: 0, unavailable: 0, problems: [] }

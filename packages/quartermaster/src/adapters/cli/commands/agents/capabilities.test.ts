@@ -20,7 +20,7 @@ describe('capabilities', () => {
     expect(stdout).toBe('KEY    TOOLS  WHAT IT IS\nfiles  1      Reading and writing in chosen folders.\n')
   })
 
-  it('says of which servers nobody knows yet what they have, and of one that is shown alone only its own', async () => {
+  it('names the servers that have not been listed yet, and for a single capability only its own', async () => {
     const left = { ...NOTES, state: 'starting' as const, reason: 'It has not answered yet.', unseen: 'Wait for it.' }
     const capabilities = async () => [FILES, { ...FILES, key: 'notes', tools: [] }]
     const upstreams = async () => [left]

@@ -34,7 +34,7 @@ describe('tools', () => {
     expect(stdout).toMatch(/^ {46}"type": "string"$/m)
   })
 
-  it('says of which servers nobody knows yet what they have, because they are still being started', async () => {
+  it('names the servers that have not been listed yet because they are still starting', async () => {
     const unseen = 'Wait for it: quartermaster upstreams restart notes, or: quartermaster up'
     const starting = { ...NOTES, state: 'starting' as const, reason: 'It has not answered yet.', unseen }
     const control = { tools: async () => [READ_FILE], upstreams: async () => [starting, { ...starting, ...NOTES }] }

@@ -168,7 +168,7 @@ describe('approvals allow', () => {
     expect(JSON.parse(stdout)).toMatchObject({ id: 'op_1', state: 'queued' })
   })
 
-  it('fails when somebody else was first', async () => {
+  it('fails when another person answered first', async () => {
     const answerApproval = () => Promise.reject(new AppError('REQUEST_REFUSED', 'It was denied by owner.'))
     const { code, stderr } = await runApprovals(['allow', 'op_1', '--yes'], { control: { answerApproval } })
     expect(code).toBe(8)

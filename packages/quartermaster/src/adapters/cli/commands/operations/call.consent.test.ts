@@ -91,10 +91,13 @@ describe('call: consent at the terminal', () => {
     { terminal: TERMINAL, argv: [], waits: undefined },
     { terminal: {}, argv: [], waits: true },
     { terminal: TERMINAL, argv: ['-'], waits: true },
-  ])('lets it wait for somebody else only where nobody can be asked: $argv', async ({ terminal, argv, waits }) => {
-    const { calls } = await run(argv, { terminal, stdin: '{}' })
-    expect(calls.map(call => call.waits)).toEqual([waits])
-  })
+  ])(
+    'leaves the approval to another person only where no terminal can ask: $argv',
+    async ({ terminal, argv, waits }) => {
+      const { calls } = await run(argv, { terminal, stdin: '{}' })
+      expect(calls.map(call => call.waits)).toEqual([waits])
+    },
+  )
 
   it('says how to decide about one that waits', async () => {
     const waiting = { status: 'waiting', operationId: 'op_1', for: 'approval' } as const

@@ -50,7 +50,7 @@ describe('call: a disabled tool', () => {
     )
   })
 
-  it('says nothing of a wait where no up runs, because the next command looks anew', async () => {
+  it('mentions no wait where no up runs, because the next command checks again', async () => {
     const { stderr } = await run(['weather'], { error: disabled([FORECAST_DOWN]) })
     expect(stderr).toContain('connection refused\n    Fix: Start it')
     expect(stderr).not.toContain('Next recheck')
@@ -109,7 +109,7 @@ describe('call: a tool the agent does not have', () => {
   }
   const entry = (name: string): ResolutionEntry => ({ capability: 'files', tool: name, state: 'granted' })
 
-  it('can be given to it by its owner, who is told how', async () => {
+  it('can be given to it by its owner, with the command for it', async () => {
     expect(await nextFor({})).toEqual(['Give it: quartermaster grant bob files'])
   })
 
@@ -259,7 +259,7 @@ describe('call: errors', () => {
     },
   )
 
-  it('tell how to give more time: whoever called, or whoever has set the limit of the tool', async () => {
+  it('tell how to give more time: to the caller, or to the owner of the tool’s limit', async () => {
     const late = (details = {}) => new AppError('DEADLINE_EXCEEDED', 'Too slow.', { details })
     expect(nextOf((await run(['weather'], { error: late() })).stderr)).toEqual(['Give it more time: add --timeout 2m'])
     const [step] = nextOf((await run(['weather'], { error: late({ runLimitMs: 300 }) })).stderr)

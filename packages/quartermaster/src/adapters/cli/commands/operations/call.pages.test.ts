@@ -47,7 +47,7 @@ describe('call: a page to be opened', () => {
     expect(seen.stderr).toContain('It is not needed any more.\n')
   })
 
-  it('is asked for only where somebody is there', async () => {
+  it('is asked for only at a terminal', async () => {
     expect(await run({ terminal: { stderr: true } })).toMatchObject({ given: [undefined], questions: [] })
     expect(await run({ terminal: TERMINAL, stdin: '{}' }, ['-'])).toMatchObject({ given: [undefined], questions: [] })
   })

@@ -32,7 +32,7 @@ async function run(argv: string[], { result = text('done'), kept, ...options }: 
 
 describe('call: arguments', () => {
   it.each(['TOOL_DISABLED', 'TOOL_NOT_FOUND'] as const)(
-    'are passed on where nobody says what the tool takes, so that a refusal is on record: %s',
+    'are passed on where the input of the tool is unknown, so that a refusal is on record: %s',
     async code => {
       const tool = () => Promise.reject(new AppError(code, 'Not now.'))
       const { calls } = await run(['mail_send', 'to=ada', 'copies=2'], { control: { tool } })
@@ -40,7 +40,7 @@ describe('call: arguments', () => {
     },
   )
 
-  it('are not read where nobody answers what the tool takes', async () => {
+  it('are not read where the input of the tool cannot be looked up', async () => {
     const tool = () => Promise.reject(new AppError('DEPENDENCY_UNAVAILABLE', 'Nobody answers.'))
     expect(await run(['mail_send', 'to=ada'], { control: { tool } })).toMatchObject({ code: 5, calls: [] })
   })
@@ -274,7 +274,7 @@ describe('call: a call that waits', () => {
   const waiting = { status: 'waiting', operationId: 'op1', for: 'retry', nextAttemptAt: 0 } as const
   const answer = { operationId: 'op1', result: text('for agents'), waiting }
 
-  it('is told of with its operation, and ends with a code of its own', async () => {
+  it('is reported with its operation, and ends with a code of its own', async () => {
     const { code, stdout, stderr } = await run(['read_file'], {
       control: { call: async () => answer },
       from: 'up',
@@ -290,12 +290,12 @@ describe('call: a call that waits', () => {
     )
   })
 
-  it('is not tried again by itself while no up runs, and that is told', async () => {
+  it('is not retried automatically while no up runs, and says so', async () => {
     const { stderr } = await run(['read_file'], { control: { call: async () => answer }, from: 'process' })
     expect(stderr).toContain('It is retried automatically, once an `up` runs.')
   })
 
-  it('is told of by what it waits for', async () => {
+  it('is reported with what it waits for', async () => {
     const waitingFor = async (what: 'approval' | 'run') =>
       (await run(['read_file'], { control: { call: async () => ({ ...answer, waiting: { ...waiting, for: what } }) } }))
         .stderr

@@ -82,7 +82,7 @@ describe('do: a call', () => {
     expect({ code, stdout }).toEqual({ code: 0, stdout: 'done' })
   })
 
-  it('waits for servers that nobody has seen only where nothing that is known has the word', async () => {
+  it('waits for unlisted servers only where no known tool has the word', async () => {
     const asked: boolean[] = []
     const fresh = tool('fresh_look', { name: 'fresh-look' }, input({}))
     const control: Partial<Control> = {
@@ -200,7 +200,7 @@ describe('do: help', () => {
     expect(stdout).toContain('do delegate --async <WORKSPACE_ID> <TASK...> [--notify] [options]')
   })
 
-  it('of do itself needs nobody to answer', async () => {
+  it('of do itself needs no running up', async () => {
     for (const argv of [
       ['do', '--help'],
       ['help', 'do'],
@@ -309,7 +309,7 @@ describe('do: words', () => {
     }
   })
 
-  it('that cannot be looked up, because nobody answers, say why', async () => {
+  it('that cannot be looked up because no up answers say why', async () => {
     const lookUp = () => Promise.reject(new AppError('DEPENDENCY_UNAVAILABLE', 'Nobody answers.'))
     expect(await run(['do', 'gone'], { control: { tool: lookUp } })).toMatchObject({
       code: 5,
@@ -317,7 +317,7 @@ describe('do: words', () => {
     })
   })
 
-  it('are told where their words stand apart', async () => {
+  it('are found where their words stand apart', async () => {
     const control = { tools: async () => [tool('hang_look', { name: 'hang-look' }, input({}, []))] }
     for (const words of [
       ['hang', 'look'],
@@ -333,7 +333,7 @@ describe('do: words', () => {
   })
 })
 
-it('reserves the options that do has by itself, and no others', () => {
+it('reserves the options of do itself, and no others', () => {
   const output = { writeOut() {}, writeErr() {}, width: 80, color: false, title: (text: string) => text }
   const program = createProgram({ version: '', act: async () => {}, output })
   const own = program.commands.find(command => command.name() === 'do')?.options ?? []

@@ -22,7 +22,7 @@ async function told(word: string, control: Partial<Control>, options: CliHostOpt
   return seen.stderr
 }
 
-it.each(['hang', 'hang-wait', 'hang_wait'])('says of which server nobody knows yet what it has: do %s', async word => {
+it.each(['hang', 'hang-wait', 'hang_wait'])('names the server that has not been listed yet: do %s', async word => {
   const upstreams = async () => [NOTES, starting('hang'), starting('other')]
   const why = '"hang" has not been seen yet, so its commands are not known: It was started and has not answered yet.'
   const stderr = await told(word, { upstreams })
@@ -30,14 +30,14 @@ it.each(['hang', 'hang-wait', 'hang_wait'])('says of which server nobody knows y
   expect(stderr).not.toContain('"other"')
 })
 
-it('names all that nobody has seen where the word is that of none: a server may call its tools as it likes', async () => {
+it('names all unlisted servers where the word belongs to none: a server may call its tools as it likes', async () => {
   const upstreams = async () => [NOTES, starting('hang'), starting('other')]
   expect(await told('zork', { upstreams })).toContain(
     'No tool has the command "zork". "hang", "other" have not been seen yet, so their commands are not known: quartermaster upstreams\n',
   )
 })
 
-it('says no more than that there is none where all were seen, or nobody can be asked', async () => {
+it('says only that there is none where all servers were listed or no up answers', async () => {
   const none = 'Error: No tool has the command "zork".\n'
   expect(await told('zork', { upstreams: async () => [NOTES] })).toContain(none)
   expect(await told('zork', { upstreams: () => Promise.reject(new Error('no')) })).toContain(none)

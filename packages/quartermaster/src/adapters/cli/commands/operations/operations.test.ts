@@ -240,7 +240,7 @@ describe('operations verify', () => {
     )
   })
 
-  it('tells when nobody can say, and when it is tried again by itself', async () => {
+  it('shows an unknown outcome, and when a retry runs automatically', async () => {
     const blind = await verify({ verdict: 'indeterminate' })
     expect([blind.code, blind.stderr]).toEqual([
       1,
@@ -271,7 +271,7 @@ describe('operations verify', () => {
   })
 })
 
-describe('an operation that nobody knows', () => {
+describe('an unknown operation', () => {
   it.each(['show', 'retry', 'cancel', 'verify', 'drop'])(
     'cannot be used with %s, and the list is named',
     async command => {

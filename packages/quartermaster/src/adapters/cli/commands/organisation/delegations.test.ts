@@ -57,7 +57,7 @@ it.each([
   expect((await run(args)).code).toBe(2)
 })
 
-it('shows a task with a bar before everything that somebody said', async () => {
+it('quotes every line of a task that another agent wrote', async () => {
   const asked: unknown[] = []
   const delegation: Control['delegation'] = async input => {
     asked.push(input)

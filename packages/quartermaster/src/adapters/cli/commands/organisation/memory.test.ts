@@ -59,7 +59,7 @@ describe('memory', () => {
     expect((await run(['memory', 'list', '--limit', limit])).code).toBe(2)
   })
 
-  it('shows one whole, every line of it marked as somebody’s words', async () => {
+  it('shows one whole, every line of it quoted', async () => {
     const memory: Control['memory'] = async () => ROW
     const { stdout } = await run(['memory', 'show', 'mem_1'], { memory })
     expect(stdout.split('\n')).toEqual([

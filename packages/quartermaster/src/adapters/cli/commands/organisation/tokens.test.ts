@@ -53,7 +53,7 @@ describe('tokens', () => {
     expect((await run(['revoke', 'tok_1'], control)).stdout).toContain('of the person "eve" is revoked')
   })
 
-  it.each([[[]], [['worker', '--person', 'eve']]])('are nobody’s to guess: create %j', async argv => {
+  it.each([[[]], [['worker', '--person', 'eve']]])('cannot be guessed: create %j', async argv => {
     expect(await run(['create', ...argv])).toMatchObject({ code: 2, opened: [] })
   })
 

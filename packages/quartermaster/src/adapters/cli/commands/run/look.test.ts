@@ -104,7 +104,7 @@ describe('status', () => {
     expect(stdout).toMatch(/^mail\s+switched off/m)
   })
 
-  it('says which upstreams nobody has seen yet, and the prompt of an agent which of its capabilities', async () => {
+  it('names the upstreams that have not been listed yet, and in an agent’s prompt its capabilities', async () => {
     const unseen = [{ name: 'npx', reason: 'It was never started.', fix: 'Have it started: quartermaster up' }]
     const { stdout } = await run(['status'], { status: async () => ({ ...STATUS_REPORT, unseen }) })
     expect(stdout).toMatch(/^"npx" has not been seen yet: It was never started\. Have it started: quartermaster up$/m)
@@ -255,7 +255,7 @@ describe('recheck', () => {
     expect(stdout).toContain('Probed  nothing: it was probed a moment ago')
   })
 
-  it('says nothing of a wait where no up runs, because the next command looks anew', async () => {
+  it('mentions no wait where no up runs, because the next command checks again', async () => {
     const answer: RecheckAnswer = { active: false, missing: [FORECAST_DOWN], probed: ['forecast'] }
     const { stdout } = await run(['recheck', 'weather'], { recheck: async () => answer })
     expect(stdout).toBe(

@@ -120,7 +120,7 @@ describe('up', () => {
     ])
   })
 
-  describe('for whoever watches', () => {
+  describe('for a watching client', () => {
     /** The lines that events make, without their times. */
     async function linesOf(events: UpEvent[], { early = false, started = {} as Partial<UpStarted> } = {}) {
       const { asked, clock, interrupt, run, seen } = running({ started })

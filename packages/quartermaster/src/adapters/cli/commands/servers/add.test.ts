@@ -194,7 +194,7 @@ describe('add', () => {
     )
   })
 
-  it('does not cut off what is being downloaded where nobody else goes on with it', async () => {
+  it('does not interrupt a download that no other process continues', async () => {
     const fixture = startingFixture({ from: 'process', upAfterMs: 100_000, fetchedAfterMs: 97_000 })
     expect(await whileAdvancing(fixture.clock, fixture.ended, 1_000)).toBe(0)
     expect(fixture.seen.stdout).toContain('✓ "notes" is added; it is up, with 3 tools.')
@@ -281,7 +281,7 @@ describe('add', () => {
     )
   })
 
-  it('gives it to whom it is told to', async () => {
+  it('gives it to the named agents', async () => {
     const grants = async (...words: string[]) => (await run(['a', ...words, '--', 'a'])).asked[0]
     expect(await grants()).not.toHaveProperty('grant')
     expect(await grants('--no-grant')).toMatchObject({ grant: false })

@@ -63,7 +63,7 @@ describe('import of what servers that are there speak of', () => {
     expect(stdout).not.toMatch(/^✓ all/m)
   })
 
-  it('tells what was imported also where nobody can say what became of the others', async () => {
+  it('lists what was imported also where the outcome of the others is unknown', async () => {
     const { code, stdout } = await run(['claude', 'files'], { present: [NOTES] })
     expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringContaining('1 imported, 0 skipped.') })
     const dry = await run(['claude', '--dry-run'], { present: [NOTES], reviews: [[], [item('notes', 'evil')]] })

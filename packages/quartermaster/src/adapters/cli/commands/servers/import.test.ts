@@ -264,7 +264,7 @@ describe('import', () => {
     })
   })
 
-  it('says when nobody got it, and when the first agent was made for it', async () => {
+  it('says when no agent was granted it, and when the first agent was made for it', async () => {
     const noAgents = await run(['claude', 'files', '--no-grant'], { given: { granted: [] } })
     expect(noAgents.stdout).toContain('  Given to no agent. Give it: quartermaster grant AGENT files\n')
     const first = await run(['claude', 'files'], { given: { granted: ['default'], madeAgent: 'default' } })
@@ -296,7 +296,7 @@ describe('import', () => {
     expect(asked).toMatchObject([{ secrets: { KEY: 'k-1' } }, { secrets: { KEY: 'k-1' } }])
   })
 
-  it('takes what the client would take by itself where nobody can be asked', async () => {
+  it('takes what the client would take automatically where no terminal can ask', async () => {
     const asks = [
       { id: 'key', secret: 'KEY', prompt: 'API key', isHidden: true },
       { id: 'region', secret: 'REGION', prompt: 'Region', isHidden: false, fallback: 'eu' },
@@ -308,7 +308,7 @@ describe('import', () => {
     })
   })
 
-  it('says what nobody answered, and under which name the answer is looked for', async () => {
+  it('names the unanswered question, and the name under which its answer is looked for', async () => {
     const asks = [{ id: 'key', secret: 'KEY', prompt: 'API key', isHidden: true }]
     const found = { ...FOUND, servers: [server('a', { asks })] }
     expect((await run(['vscode'], { found, renames: { KEY: 'KEY_2' } })).stdout).toContain(
@@ -375,7 +375,7 @@ describe('import', () => {
     expect(others).toContain('  Under another name: quartermaster add OTHER -- COMMAND\n')
   })
 
-  it('sends nobody to our own configuration for what is wrong with a file of others', async () => {
+  it('does not point to our own configuration for a fault in another client’s file', async () => {
     const place = { client: 'file', file: '/x.json', found: true, problem: 'It is not JSON.' } as const
     const { stderr } = await run(['/x.json'], { found: { places: [place], servers: [] } })
     expect(stderr).not.toContain('doctor')

@@ -60,7 +60,7 @@ describe('quartermaster login', () => {
     ])
   })
 
-  it('ends its question when the browser came back by itself, and gives up the attempt with it', async () => {
+  it('ends its question when the browser returned automatically, and cancels the attempt with it', async () => {
     const asked: { readonly told: AbortSignal | undefined; readonly typed: string | undefined }[] = []
     const beginLogin = async () => ({ attempt: 'login_1', url: URL_THERE })
     const finishLogin: Control['finishLogin'] = async ({ redirectUrl }, options) => {

@@ -87,7 +87,7 @@ describe('a command that runs a package', () => {
     },
   )
 
-  it('is told of for each package: what was pinned, and what was not', async () => {
+  it('is reported for each package: what was pinned, and what was not', async () => {
     const fails = {
       packageVersion: async (name: string) => (name === 'a' ? '2.0.0' : Promise.reject(new Error('No.'))),
     }

@@ -44,7 +44,7 @@ describe('a decision', () => {
     })
   })
 
-  it('needs a person who was asked, a version that was seen, or a word that nobody need be', async () => {
+  it('needs a person’s answer, a version that was seen, or the flag that skips the question', async () => {
     for (const words of [['tool:read'], ['--all'], ['tool:read', `prompt:read`]]) {
       const { code, decided, stderr } = await runUpstreams(['accept', 'notes', ...words])
       expect({ code, decided }).toEqual({ code: 2, decided: [] })

@@ -114,7 +114,7 @@ describe('upstreams', () => {
     expect((await runUpstreams(['show', 'notes'], { statuses: told })).stdout.split('HTTP 500.')).toHaveLength(2)
   })
 
-  it('send nobody to sign in whose key was refused, and name the setting', async () => {
+  it('name the setting of a refused key instead of advising to sign in', async () => {
     const reason = '"notes" does not take the key that it is sent. Change "headers.Authorization" in its entry.'
     const status = { ...NOTES, state: 'keyRefused' as const, reason, lastError: { message: reason, at: 0 } }
     for (const argv of [[], ['show', 'notes'], ['restart', 'notes']]) {
@@ -138,7 +138,7 @@ describe('upstreams', () => {
     }
   })
 
-  it('say which of them nobody has seen yet, why, and what to do', async () => {
+  it('name those that have not been listed yet, why, and what to do', async () => {
     const reason = 'It was never started.'
     const unseen = 'Have it started: quartermaster upstreams restart notes, or: quartermaster up'
     const statuses = [{ ...NOTES, state: 'idle' as const, reason, unseen }, BROKEN]
@@ -156,7 +156,7 @@ describe('upstreams', () => {
     })
   })
 
-  it('let no server that nobody has seen yet write lines of ours', async () => {
+  it('let no unlisted server write lines of ours', async () => {
     const statuses = [{ ...BROKEN, reason: 'It said: no\u001b[2J\nForged.', unseen: 'Read it.' }]
     expect((await runUpstreams(['review'], { statuses, items: [] })).stderr).toContain(
       'yet: It said: no\\x1b[2J Forged. Read it.\n',
