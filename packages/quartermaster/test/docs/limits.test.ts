@@ -36,7 +36,7 @@ import { MOST_REDIRECTS } from '../../src/adapters/mcp-upstream/transport/http-s
 import { MOST_BYTES_A_SECOND } from '../../src/adapters/mcp-upstream/transport/program-output.ts'
 import { STDIO_LIMITS } from '../../src/adapters/mcp-upstream/transport/stdio-channel.ts'
 import { DOWNLOAD_MS } from '../../src/adapters/mcp-upstream/upstream-entry.ts'
-import { DOCUMENT_BYTES, SCHEMA_CHARACTERS } from '../../src/adapters/openapi/index.ts'
+import { DOCUMENT_BYTES, SCHEMA_CHARACTERS, YAML_BYTES } from '../../src/adapters/openapi/index.ts'
 import { MOST_PATHS } from '../../src/adapters/programs/caller-paths.ts'
 import { HANGING_TIMES, STOP_TIMES } from '../../src/adapters/programs/child.ts'
 import { HTTP_OP_LIMITS } from '../../src/capabilities/http/settings.ts'
@@ -108,6 +108,7 @@ describe('docs/security.md', () => {
       ['characters of the complaints of a program that failed', count(complaintCharacters)],
       ['paths in the values of one call of a program that are looked for on the disk', count(MOST_PATHS)],
       ['OpenAPI document', bytes(DOCUMENT_BYTES)],
+      ['the same as YAML', bytes(YAML_BYTES)],
       ['characters of what an operation of it takes', count(SCHEMA_CHARACTERS)],
     ])
   })

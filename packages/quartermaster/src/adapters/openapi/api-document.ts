@@ -4,15 +4,14 @@ import { AppError, Name } from '../../contracts/index.ts'
 /** A description of an API in OpenAPI 3.0 or 3.1. */
 export interface ApiDocument {
   readonly title: string
-  /** Whether schemas are in the older dialect. */
   readonly isOld: boolean
   readonly root: Node
 }
 
-/** The largest public ones have 12 MB. */
+/** The largest public documents have 12 MB. */
 export const DOCUMENT_BYTES = 32 * 1024 * 1024
 /** `yaml` takes some seconds for this much. */
-const YAML_BYTES = 8 * 1024 * 1024
+export const YAML_BYTES = 8 * 1024 * 1024
 /** With more, a small text of anchors could expand into one that fills the memory. */
 const MOST_ALIASES = 10_000
 /** Deeper than any real API description; far deeper, it could not be serialised again. */

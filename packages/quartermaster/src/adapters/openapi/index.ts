@@ -6,6 +6,7 @@ export {
   readApiDocument,
   refuseTooLarge,
   Unmappable,
+  YAML_BYTES,
 } from './api-document.ts'
 export {
   type DeclarationOptions,

@@ -117,7 +117,9 @@ describe('in a gateway', () => {
       result: { structuredContent: { note: 'Tasks/Buy {milk}.md', through: 'disk' } },
     })
     expect(await project.read('vault/Tasks.md')).toBe('# Mine\n- [ ] [[Tasks/Buy {milk}]] 📅 2026-12-01\n')
-    await expect(hub.operationAdmin.verify(answer.operationId)).rejects.toThrow('all it was to leave behind was there')
+    await expect(hub.operationAdmin.verify(answer.operationId)).rejects.toThrow(
+      'all its effects were there when it ended',
+    )
   })
 
   it('a task that is done or listed already ends with a new line, or with nothing made', async () => {
