@@ -19,7 +19,7 @@ import {
 const ERAS = ['auto', 'legacy'] as const satisfies ClientEra[]
 const FILES = { capabilities: { files: { dirs: ['.'] } } }
 
-/** An `up` whose agent may write files when somebody allows it. Its calls wait this long for that. */
+/** An `up` whose agent may write files when a person allows it. Its calls wait this long for that. */
 const fixture = (consentWaitSeconds: number, more: Partial<FixtureOptions> = {}) =>
   openFixture(waiting(consentWaitSeconds, more))
 

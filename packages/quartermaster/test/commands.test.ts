@@ -55,7 +55,7 @@ it('has a test that runs it as a program, every command', () => {
 })
 
 it('does what it is asked as a program of its own, where an up answers', async () => {
-  // Nobody is there, and nobody looks before somebody needs it.
+  // No up runs, and no command checks before it is needed.
   const tracker = { url: 'http://127.0.0.1:9/mcp', start: 'lazy' }
   const cwd = await makeProject({
     'quartermaster.config.json': JSON.stringify({ mcpServers: { tracker, spare: tracker } }),

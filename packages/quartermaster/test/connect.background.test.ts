@@ -120,7 +120,7 @@ describe('connect where nothing runs', () => {
     const isOver = followed?.catch((error: unknown) => error)
     await begun.promise
     await client.close()
-    // Four times as long as it stays for nobody.
+    // Four times as long as it stays without a client.
     const until = performance.now() + 4_000
     const standing = async () => ({ pid: await ownerOf(dir), isLate: performance.now() > until })
     await expect.poll(standing).toEqual({ pid: expect.any(Number), isLate: true })

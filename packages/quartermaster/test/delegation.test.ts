@@ -80,7 +80,7 @@ it('lets two agents give each other tasks, and a person look on', async () => {
   const { message: notice } = await call<Taken>(ada, 'wait_for_message')
   expect(notice?.kind).toBe('peer_agent')
 
-  // What is open is there after a restart, and whoever waits when it ends is let go.
+  // Open tasks are there after a restart, and waiting calls are released when it ends.
   const open = call<Task>(ada, 'delegate_task', { workspace_id: bobId, task: 'three' }).catch(() => undefined)
   const { message: third } = await call<Taken>(bob, 'wait_for_message')
   expect(third?.text).toBe('three')

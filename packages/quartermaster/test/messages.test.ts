@@ -79,7 +79,7 @@ it('carries messages between two agents and a person, while waiting blocks nothi
   expect(late).toEqual({ message: null, note: 'No message came within 1 seconds.' })
   await expect(call(ada, 'wait_for_message', { timeout_secs: 0 })).rejects.toThrow('INPUT_INVALID')
 
-  // Whoever waits when it ends is let go, and what clients have in hand that end with it is there for the next at once.
+  // Waiting calls are released when it ends, and messages leased by clients that end with it are available at once.
   await Promise.all(['three', 'four'].map(text => api('/messages', asAda, { to: 'bob', text })))
   const last = await at.connect('legacy', { agent: 'bob' })
   const { token: lent } = await at.control<{ token: string }>('lendToken', { agent: 'bob' })

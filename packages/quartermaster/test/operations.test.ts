@@ -52,7 +52,7 @@ async function controlled<Up extends RunningUp>(dir: string, up: Up) {
   return { up, control, call, operations }
 }
 
-/** Every file of the store, as whoever steals the disk sees it. */
+/** Every file of the store, as a thief of the disk sees it. */
 async function rawStore(dir: string): Promise<string> {
   const data = join(dir, '.quartermaster')
   const files = (await readdir(data)).filter(name => name.startsWith('store.db'))
@@ -94,7 +94,7 @@ describe('a call that changes something', () => {
     await Promise.all([up.kill(), answer])
     const { up: next, control, operations } = await upIn(dir)
     const [left] = await operations()
-    // Told like every change, to whoever reads along.
+    // Announced like every change, to followers.
     const told = `"message":"operation.changed","id":"${left?.id}"`
     await expect.poll(() => next.stderr()).toContain(told)
     expect(left).toMatchObject({ tool: 'slow', state: 'unknown', outcome: 'unknown', code: 'OUTCOME_UNKNOWN' })

@@ -55,7 +55,7 @@ it('gives the agents of the folder workspaces, lets others join, and keeps it al
     ['writer', 'sibling', 'offline'],
   ])
 
-  // Somebody who joined under a name keeps the place, whichever file gets that name later.
+  // A joined agent keeps its workspace, whichever file gets its name later.
   await writeFiles(at.dir, { 'agents/scout.json': JSON.stringify({ capabilities: { files: { dirs: ['.'] } } }) })
   await rm(join(at.dir, 'agents', 'writer.json'))
   await at.control('reload')

@@ -4,7 +4,7 @@ import { type ApprovalFacts, CONTROL, type GrantFacts } from '../src/contracts/i
 import { quartermaster } from './support/product.ts'
 import { openFixture, type UpstreamFixture } from './support/upstream-fixture.ts'
 
-/** An `up` whose agent may write files when somebody allows it. */
+/** An `up` whose agent may write files when a person allows it. */
 function fixture(): Promise<UpstreamFixture> {
   const agents = { default: { capabilities: { files: { dirs: ['.'] } } } }
   return openFixture({ mcpServers: {}, agents, settings: { consentWaitSeconds: 0 } })
@@ -21,7 +21,7 @@ async function post({ up }: UpstreamFixture, path: string, token: string, input:
   return { status: answer.status, body: (await answer.json()) as Refused['body'] }
 }
 
-/** A call of the agent's that waits for somebody; answers its id. */
+/** A call of the agent's that waits for a person; answers its id. */
 async function waiting(at: UpstreamFixture, path: string): Promise<string> {
   const input = { path, content: 'one' }
   const call = { agent: 'default', tool: 'write_file', input, waits: true }
@@ -97,7 +97,7 @@ it('records whose word it was, and stops hearing a token that was taken back', a
 it('shows a person of another organisation nothing that is asked here, not even that it is', async () => {
   const at = await fixture()
   await at.control('createOrganisation', { name: 'acme' })
-  // Of the same name as somebody here.
+  // Of the same name as a person here.
   const { token: eve } = await at.control<{ token: string }>('createToken', { person: 'eve' })
   const { token } = await at.control<{ token: string }>('createToken', { person: 'eve', organisation: 'acme' })
   const id = await waiting(at, 'a.txt')

@@ -21,7 +21,7 @@ const WRONG = (file: string) => `
   Object.defineProperty(performance, 'timeOrigin', { value: origin })
 `
 
-/** Digs for as long as nobody has filled it in, and notes each beginning. */
+/** Digs until it is filled in, and notes each beginning. */
 const YARD = (dir: string) => `
   import { appendFileSync, existsSync } from 'node:fs'
   import { setTimeout as pause } from 'node:timers/promises'

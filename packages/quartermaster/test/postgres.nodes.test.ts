@@ -16,7 +16,7 @@ import { createLeanClient } from './support/lean-client.ts'
 import { kill, letsIn, type Node, nodesOn } from './support/nodes.ts'
 import { makeProject } from './support/product.ts'
 
-/** Digs, for as long as nobody has filled it in; and burns, which a person has to allow. What is done is noted in one folder. */
+/** Digs, until it is filled in; and burns, which a person has to allow. What is done is noted in one folder. */
 const yard = (dir: string) => `
   import { appendFileSync, existsSync } from 'node:fs'
   import { setTimeout as pause } from 'node:timers/promises'
@@ -130,7 +130,7 @@ describe.runIf(hasPostgres())('two nodes on one database', () => {
     expect(await burning).toContain('burnt by there')
     expect(await noted('burnt')).toBe('there\n')
 
-    // A token that is taken back on one is refused on the other, and whoever waits with it there sent away; also where nobody could hear of it: then it is looked at.
+    // A token that is taken back on one is refused on the other, and its waiting calls there are refused; also where the notification was lost: then the store is read.
     const inbox = inboxAt(there, one.token)
     await here.control('revokeToken', { id: one.facts.id })
     expect((await inbox).status).toBe(401)

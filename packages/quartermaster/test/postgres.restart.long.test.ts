@@ -65,7 +65,7 @@ function keepsakes(bob: string) {
       const { memories } = await ask<{ memories: { content: string }[] }>(node, bob, 'GET', '/memories?query=memory')
       return memories.map(({ content }) => content).toSorted()
     },
-    /** Bob does a task on one node; whoever gave it hears of it on another. */
+    /** Bob does a task on one node; its asker is notified on another. */
     async doneBy(node: Node, id: string, at: Node): Promise<unknown> {
       await ask(node, bob, 'POST', `/delegations/${id}/reply`, { message: 'Done.' })
       return ask(at, at.token, 'GET', `/delegations/${id}`)
@@ -129,7 +129,7 @@ describe.runIf(hasPostgresBinaries())('a database that is restarted under load',
     expect(await doneBy(there, one, here)).toMatchObject({ state: 'completed', result: { text: 'Done.' } })
     expect(await doneBy(here, two, there)).toMatchObject({ state: 'completed', result: { text: 'Done.' } })
 
-    // What nobody knows the end of is nobody's any more, and neither takes the other for gone.
+    // Operations with unknown outcome have no lease, and neither node takes the other for gone.
     await expect.poll(() => ask(server.url, "select id from operations where state = 'leased'"), POLL).toEqual([])
     for (const { control } of [here, there])
       expect((await control<StatusReport>('status')).store?.nodes).toHaveLength(2)

@@ -74,7 +74,7 @@ describe.runIf(hasPostgres() && process.platform !== 'win32')('a node that is st
     expect(await last()).toMatchObject({ tool: 'dig', state: 'leased' })
     await fill('here')
     await expect.poll(last, POLL).toMatchObject({ tool: 'dig', state: 'succeeded' })
-    // Whoever waited there is told that nobody can say, and which operation to look at.
+    // The waiting caller is told that the outcome is unknown, and which operation to look at.
     expect(await dug).toMatch(/OUTCOME_UNKNOWN.*op_/)
     expect(await begun()).toBe('there here ')
   })

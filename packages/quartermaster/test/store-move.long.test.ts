@@ -51,7 +51,7 @@ describe.runIf(hasPostgres())('`store move`', () => {
     expect(moved.stdout + moved.stderr).not.toContain(key)
     expect((await fileOf(dir)).equals(before)).toBe(true)
 
-    // Whoever forgets to name the database does not go on with what is here.
+    // Without the name of the database, up does not continue with the folder.
     const forgotten = await run(['up', '--json'], { DATABASE_URL: '' })
     expect(forgotten.code).toBe(3)
     const message = expect.stringContaining(`moved to ${dry.to} at `)

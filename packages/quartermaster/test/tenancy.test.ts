@@ -4,7 +4,7 @@ import { guessesOf, launchTenants, type Tenants, without } from './support/tenan
 
 const ROUTES = Object.entries(API) as [ApiOperation, ApiRoute][]
 
-/** What a path names, and what a body needs so that nobody is turned away for its shape. */
+/** What a path names, and what a body needs so that no request is refused for its shape. */
 const NAMED: Partial<Record<ApiOperation, { params?: Record<string, keyof Tenants['ids']>; body?: object }>> = {
   createOrganisation: { body: { name: 'third' } },
   createWorkspace: { body: { name: 'new' } },

@@ -35,7 +35,7 @@ beforeAll(async () => {
   return () => at.close()
 })
 
-/** What a call comes to, as whoever made it sees it. */
+/** The outcome of a call, as its caller sees it. */
 async function outcome(client: Client, name: string, args: object, more: object = {}): Promise<CallToolResult> {
   return (await client.callTool({ name, arguments: { ...args }, ...more })) as CallToolResult
 }

@@ -206,7 +206,7 @@ describe.each([
       ask: async ({ message }) => ({ action: 'accept', content: { ok: message === 'Sure?' } }),
     })
     expect(JSON.stringify((await toolbox.call('ask', {})).content)).toContain('true')
-    // Whoever listens beside may be broken.
+    // Another listener may be broken.
     toolbox.onChange(() => {
       throw new Error('mine')
     })

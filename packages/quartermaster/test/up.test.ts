@@ -1,7 +1,7 @@
 import { readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { isReached, OTHER_ADDRESS } from '../src/testing/other-address.ts'
+import { isReached, OTHER_ADDRESS } from '../src/testing/network-address.ts'
 import { makeProject, quartermaster, startUp, startUpProcess, writeFiles } from './support/product.ts'
 
 const AGENT = JSON.stringify({ capabilities: { clock: {} } })

@@ -41,7 +41,7 @@ async function call(up: RunningUp, token: string): Promise<unknown> {
   return content[0]?.text
 }
 
-/** An `up` with a server at which somebody has signed in. */
+/** An `up` with a server at which a person has signed in. */
 async function signedIn(quirks: OAuthQuirks = {}) {
   const place = await oauthPlace({ serve: visit => answerLegacy(visit), ...quirks })
   const cwd = await makeProject({
@@ -61,7 +61,7 @@ async function filesUnder(dir: string): Promise<Map<string, Buffer>> {
   return new Map(await Promise.all(paths.map(async path => [path, await readFile(path)] as const)))
 }
 
-/** Somebody on this machine who listens, and counts who comes. */
+/** A listener on this machine that counts connections. */
 async function doorstep() {
   let knocks = 0
   const server = createServer(socket => {
@@ -210,7 +210,7 @@ it('connects to no address inside for a login that the configuration does not na
     const { code, stderr } = await quartermaster(['login', name, '--no-browser'], { cwd })
     expect({ code, stderr }).toEqual({ code: 8, stderr: expect.stringContaining('leads to an address inside') })
   }
-  // Whoever came before would have been counted before this one, who shows that there was a way.
+  // An earlier connection would have been counted before this one, which shows that the address was reachable.
   await inside.knock(host)
   expect(inside.knocks()).toBe(1)
 })

@@ -163,13 +163,13 @@ describe.runIf(process.platform === 'linux')('10,000 calls and 100 restarts, of 
     // Already now: what a connection holds is gone with it.
     await expect.poll(grown, patient).toEqual([])
     for (let round = 0; round < ROUNDS; round++) {
-      // What only reads is felt by nobody, whatever happens to the connection.
+      // No caller notices a failing read, whatever happens to the connection.
       const reading = callMany(fixture, 100, politely)
       await Promise.all([killAll(fixture), restartAll(fixture, rude)])
       await reading
     }
     expect(await restartsOf(fixture)).toBe(EACH * ROUNDS + 2)
-    // Each time they were met anew.
+    // They were connected again each time.
     const meetings = rude.map((server, at) => server.met() - Number(met[at]))
     expect(Math.min(...meetings)).toBeGreaterThanOrEqual(ROUNDS)
     await expect.poll(grown, patient).toEqual([])

@@ -13,7 +13,7 @@ const FRONTS = ['legacy', 'modern'] as const
 const ADDRESS = 'desk://note'
 const inputSchema = { type: 'object', properties: {} }
 
-/** Something that means nothing to anybody here, wherever it may stand. */
+/** A value without meaning to this product, wherever it may stand. */
 const meta = (where: string) => ({ _meta: { 'desk/where': where, 'desk/more': { z: [1, null, 'ü'], a: {} } } })
 
 const RESULT = {

@@ -11,7 +11,7 @@ const PATIENT = { interval: 20 }
 const FALLS = ['Once.', 'Twice.', 'Again.', 'Once more.']
 const BOTH = 'far_count near_echo'
 
-/** A server by HTTP that comes and goes at one address. Its stream stays open, so that whoever is connected notices. */
+/** A server by HTTP that comes and goes at one address. Its stream stays open, so that connected clients notice. */
 async function passingServer() {
   const answer = (visit: Visit) => (visit.method === 'GET' ? void visit.events() : answerLegacy(visit))
   let server = await httpEndpoint(answer)

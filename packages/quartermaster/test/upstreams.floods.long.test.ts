@@ -15,7 +15,7 @@ import {
 /** What `up` holds with two upstreams, several times over. */
 const MOST_HEAP = 80 * 1024 * 1024
 
-/** Whoever uses an ordinary server beside loud ones. */
+/** A client of an ordinary server beside loud ones. */
 interface Neighbour {
   readonly fixture: UpstreamFixture<UpProcess>
   readonly scale: FootprintScale

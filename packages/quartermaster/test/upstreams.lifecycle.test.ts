@@ -46,7 +46,7 @@ describe('an upstream that starts when it is needed', () => {
         young: lazily({ url: young.url, era: 'modern' }),
       },
     })
-    // Nobody has seen them yet, so they are looked at once.
+    // They have not been listed yet, so they are read once.
     const offered = async () => {
       const statuses = await Promise.all(['near', 'each', 'old', 'young'].map(name => first.status(name)))
       return statuses.map(status => Number(status?.tools.offered) > 0)

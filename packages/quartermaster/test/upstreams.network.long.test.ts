@@ -36,7 +36,7 @@ async function reaches(cwd: string, state: string): Promise<UpstreamRow> {
   return row
 }
 
-/** A proxy that knows one name which nobody else knows, and what it was asked for. */
+/** A proxy that alone resolves one name, and what it was asked for. */
 async function proxyFor(name: string, port: number): Promise<{ url: string; asked: string[] }> {
   const asked: string[] = []
   const proxy = createServer()

@@ -129,7 +129,7 @@ it('passes on the question for one agent while another is where the server sent 
   expect(await textOf(stranger, 'fickle_honest')).toBe('accept')
   back.resolve()
   expect(await call).toBe('came back')
-  // On one connection: nobody had to be given one of their own.
+  // On one connection: no agent needed one of its own.
   expect(await fixture.status('fickle')).toMatchObject({ connections: 1 })
 })
 
@@ -148,7 +148,7 @@ it('passes on a failure as it is of a tool that asked for folders in passing', a
 /** How long a person may take to answer. */
 const ANSWER_MS = 600_000
 
-/** Whoever waits as long as a person may take waits here until that time is said to be over; all others go by the machine. */
+/** Waits as long as a person may take end when the test says so; all others go by the machine. */
 function timeForAnswers() {
   const due: (() => void)[] = []
   const after = globalThis.setTimeout

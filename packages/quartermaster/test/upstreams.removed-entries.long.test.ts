@@ -21,7 +21,7 @@ async function signIn(fixture: UpstreamFixture, approve: (url: string) => string
   await fixture.control('finishLogin', { attempt, redirectUrl: approve(url) })
 }
 
-/** An `up` with a server of which something waits, and one at which somebody has signed in; neither has an entry any more. */
+/** An `up` with a server with a pending review, and one with a login; neither has an entry any more. */
 async function leftBehind() {
   const place = await oauthPlace({ serve: visit => answerLegacy(visit) })
   const { entry } = await listing([definition('note'), STEERING])

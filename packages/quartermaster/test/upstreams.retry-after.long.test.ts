@@ -36,7 +36,7 @@ async function busyOffice(tool: object = {}) {
     async pauseAfter(status: number, header: string): Promise<Pause> {
       refuse(status, header)
       const before = Date.now()
-      // The refusal before has the server looked at anew, which is not what this is about.
+      // The earlier refusal has the server listed again, which is not tested here.
       const call = { agent: 'default', tool: 'office_post', evenIfDisabled: true, waits: true }
       const { waiting } = await fixture.control<CallAnswer>('call', call)
       expect(waiting).toMatchObject({ status: 'waiting', for: 'retry' })
@@ -89,7 +89,7 @@ describe('a call of a server that is busy', () => {
     const client = await fixture.connect()
     const posted = await Promise.all([textOf(client, 'older_post'), textOf(client, 'newer_post')])
     expect(posted).toEqual(['posted', 'posted'])
-    // Whoever does not wait is turned away again.
+    // A call that does not wait is refused again.
     expect([offices.older.calls(), offices.newer.calls()]).toEqual([2, 2])
     expect(await fixture.status('older')).toMatchObject({ state: 'up', restarts: 0 })
   })

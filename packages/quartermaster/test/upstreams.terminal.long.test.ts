@@ -10,7 +10,7 @@ import { ILL_SERVER, openFixture, program, type UpstreamFixture } from './suppor
 const EVIL =
   'e\u001b[31mvil\u001b]0;title\u0007\u009b2J\rover\u202e\u061c\u2066\u200b\u2060\u2061\u2062\u2063\u2064\ufeff\u{e0041}\nFORGED'
 
-/** What a terminal obeys, what nobody sees, and a line that is the server's from its beginning. */
+/** Control sequences of a terminal, invisible characters, and a line that begins with the server's text. */
 const FORGED = /[^\P{Cc}\n]|[\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\u{e0000}-\u{e007f}]|^FORGED/mu
 
 const PARAMETER = { type: 'string', title: EVIL, description: EVIL, enum: [EVIL], default: EVIL }

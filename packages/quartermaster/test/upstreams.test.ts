@@ -83,7 +83,7 @@ describe.each(SERVERS)('a server of the era $behind over $transport', ({ behind,
       clients.push(client)
       await passesEverything(client)
     }
-    // Afterwards: of an older server nobody knows for a while whether it has stopped, and for whom it asks.
+    // Afterwards: of an older server it is unknown for a while whether it has stopped, and for whom it asks.
     for (const client of clients) {
       await writeFile(log, '')
       await cancels(client, log)

@@ -20,7 +20,7 @@ export interface Heard<T> {
   readonly body: T
 }
 
-/** Two workspaces beside each other as A2A agents, and whoever asks them. */
+/** Two sibling workspaces as A2A agents, and their client. */
 export async function openA2a(settings: Partial<Settings> = {}, skillsOf: () => Skill[] | undefined = () => undefined) {
   const fixture = await openDelegations({ settings })
   const { organisation, delegations, messages, clock } = fixture

@@ -19,7 +19,7 @@ export interface DelegationFixtureOptions {
   readonly settings?: Partial<Settings>
   /** One in memory when absent. */
   readonly store?: Store
-  /** Who keeps files; nobody when absent. */
+  /** Keeps files; no store when absent. */
   attachments?(parts: { readonly store: Store; readonly clock: Clock }): Attachments
 }
 

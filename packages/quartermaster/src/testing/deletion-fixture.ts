@@ -61,7 +61,7 @@ export async function settle(hub: Hub): Promise<void> {
 /** A call that waits, and what it asks for. */
 export async function asked(one: Awaited<ReturnType<typeof deletionFixture>>, ...given: Parameters<typeof one.call>) {
   const answer = one.call(...given)
-  // Whoever looks at it later takes its rejection.
+  // A later await takes its rejection.
   answer.catch(() => {})
   await settle(one.hub)
   const request = (await one.open()).at(-1)

@@ -11,7 +11,7 @@ import { callTool, plainContext, type Said } from './tool-fixture.ts'
 
 export type { Said } from './tool-fixture.ts'
 
-/** An agent's desk: a project in a temporary folder, and the file tools over some of its folders. */
+/** An agent's files: a project in a temporary folder, and the file tools over some of its folders. */
 export interface FilesFixture {
   readonly project: TempProject
   read(input: object, context?: Partial<CallContext>): Promise<Said>

@@ -82,15 +82,15 @@ export interface HubOptions {
   slow?: boolean
   /** What brings the definitions; `code` when absent. */
   kind?: SourceKind
-  /** Has a unit met that nobody has seen yet. */
+  /** Connects to a unit that has not been listed yet. */
   connectUnseen?(unit: string, withinMs: number): Promise<void>
   /** Has the servers mounted that capabilities name. */
   mount?: Mount
   /** Kinds of effects that can be verified; none when absent. */
   effectKinds?: EffectKinds
-  /** Told of ends that nobody waited for. */
+  /** Receives results without a waiting caller. */
   tellEnd?: NotifyResult
-  /** Who has a workspace and runs elsewhere; nobody when absent. */
+  /** Workspaces that run elsewhere; none when absent. */
   remoteAgents?: RemoteAgents
   /** Told of clients that have gone. */
   clientGone?: (client: string) => Promise<void>

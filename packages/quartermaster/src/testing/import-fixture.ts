@@ -74,7 +74,7 @@ export interface ImportSituation extends CliHostOptions {
   agents?: AgentSummary[]
   /** What npm says. */
   packageVersion?: CliHost['packageVersion']
-  /** Nobody says yes to it. */
+  /** No person says yes to it. */
   isUnanswered?: boolean
   /** Which of the tools of each ask a person. */
   asks?: UpstreamStatus['asks']

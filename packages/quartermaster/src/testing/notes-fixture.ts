@@ -15,7 +15,7 @@ import { callTool, plainContext, type Said } from './tool-fixture.ts'
 
 type Call = (input?: object, context?: Partial<CallContext>) => Promise<Said>
 
-/** An agent's desk: a vault in a temporary project, and the tools for notes over it. */
+/** An agent's notes: a vault in a temporary project, and the tools for notes over it. */
 export interface NotesFixture {
   readonly project: TempProject
   readonly obsidian: Obsidian

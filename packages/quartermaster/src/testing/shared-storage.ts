@@ -12,7 +12,7 @@ export interface SharedStorage extends FaultyStorage {
   readonly news: StoreNews
   /** It hears nothing more of what the others do. */
   cutOff(): void
-  /** The line is there again, and nobody has been told of it yet. */
+  /** The connection is back, and no listener has been notified yet. */
   connect(): void
   /** It hears again. */
   fix(): void

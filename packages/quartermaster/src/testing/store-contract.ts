@@ -7,7 +7,7 @@ import type { StoreSubject } from './store-contract/stage.ts'
 
 export type { OpenedStore, StoreSubject } from './store-contract/stage.ts'
 
-/** Every promise of the `Store` port, for whoever implements it. */
+/** Every promise of the `Store` port, for each implementation. */
 export function storeContract(name: string, subject: StoreSubject): void {
   describe(`the ${name} store`, () => {
     guardContract(subject)

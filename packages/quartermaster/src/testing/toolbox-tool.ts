@@ -1,6 +1,6 @@
 import type { ToolboxTool } from '../contracts/index.ts'
 
-/** A tool as a toolbox tells of it, for whoever hands tools to a framework. */
+/** A tool as a toolbox describes it, to hand to a framework. */
 export const LOOK: ToolboxTool = {
   name: 'look',
   title: 'Look',

@@ -64,7 +64,7 @@ export interface UpstreamFixtureOptions {
   isMounted?: boolean
   /** Who keeps them; an `up` when absent. */
   from?: 'up' | 'process'
-  /** Upstreams of which nobody has seen what they have. */
+  /** Upstreams that have not been listed yet. */
   unseen?: string[]
   /** Whether taking in what upstreams bring never ends. */
   isReloadStuck?: boolean

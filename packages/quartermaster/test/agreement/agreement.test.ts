@@ -3,7 +3,7 @@ import { TOLD_TOOLS } from '../../src/contracts/index.ts'
 import { openToolbox } from '../../src/index.ts'
 import { CASES, type Case } from './cases.ts'
 import { oldNamesIn } from './old-names.ts'
-import { breakFeed, openHostPlace, openUpPlace } from './places.ts'
+import { breakFeed, openHostPlace, openUpPlace } from './projects.ts'
 import {
   asToldBy,
   BEHIND_UP,

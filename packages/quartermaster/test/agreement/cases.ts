@@ -8,7 +8,7 @@ export interface Case {
   readonly comesTo: string
   /** Whether it is called with what is no object. */
   readonly isBare?: true
-  /** Whether its tool asks somebody. */
+  /** Whether its tool asks a person. */
   readonly asks?: true
   /** Who calls; the clerk unless said. */
   readonly as?: 'reader'

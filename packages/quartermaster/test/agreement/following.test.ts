@@ -27,7 +27,7 @@ interface Held {
   readonly names: readonly string[]
   /** What its model would read. */
   call(name: string): Promise<string>
-  /** The same for whoever gives up. */
+  /** The same for a cancelling caller. */
   cancel(name: string, signal: AbortSignal): Promise<unknown>
 }
 

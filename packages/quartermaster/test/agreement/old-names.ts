@@ -1,4 +1,4 @@
-/** What tools were called before, here and where they come from. Whoever renames one adds its old name. */
+/** What tools were called before, here and where they come from. Renaming a tool adds its old name here. */
 export const OLD_NAMES = ['delegate_to_workspace', 'check_delegation_status', 'search_memory'] as const
 
 /** The old names that a text still has. */

@@ -59,7 +59,7 @@ beforeAll(async () => {
 
 const promptOf = (agent: string, options?: PromptOptions) => renderPrompt(host.toolbox(agent), options)
 
-/** Every tool that somebody can be given; those that come by themselves are not among them. */
+/** Every tool that can be granted; automatically granted tools are not among them. */
 const given = () => host.knownCapabilities().flatMap(({ tools }) => tools.map(({ name }) => name))
 
 describe('the prompt of an agent', () => {

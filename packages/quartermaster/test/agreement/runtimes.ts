@@ -16,7 +16,6 @@ import { langchainTools } from '../../src/langchain.ts'
 import { agentTools, answerFunctionCalls, answerToolCalls, chatTools, functionTools } from '../../src/openai.ts'
 import { lastOutput } from '../support/ai-output.ts'
 import { quartermaster } from '../support/product.ts'
-import type { HostPlace, UpPlace } from './places.ts'
 import {
   type FileTold,
   inWords,
@@ -27,7 +26,8 @@ import {
   toldOfError,
   withoutOwnStructure,
   withoutRest,
-} from './told.ts'
+} from './call-outcome.ts'
+import type { HostPlace, UpPlace } from './projects.ts'
 
 /** An agent's tools as one runtime has them. */
 export interface Served {
@@ -62,7 +62,7 @@ export const IN_PROCESS: Readonly<Record<string, Open<HostPlace>>> = {
   'the servers of resolve': withServers,
 }
 
-/** Those of whoever reaches a running `up`. */
+/** The runtimes that reach a running `up`. */
 export const BEHIND_UP: Readonly<Record<string, Open<UpPlace>>> = {
   'the toolbox behind an up': async (place, agent) => withToolbox(await toolboxBehind(place, agent)),
   ...derived<UpPlace>(OF_TOOLBOXES, ' behind an up', toolboxBehind),

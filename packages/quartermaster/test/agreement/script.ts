@@ -1,9 +1,9 @@
+import { ID, normalized, type Told } from './call-outcome.ts'
 import { CASES, type Case, type Peer } from './cases.ts'
-import type { Place } from './places.ts'
+import type { Place } from './projects.ts'
 import type { Served } from './runtimes.ts'
-import { ID, normalized, type Told } from './told.ts'
 
-/** What one runtime has of the agents of its desk. */
+/** The agents of one runtime's fixture. */
 export interface Fixture {
   readonly name: string
   readonly place: Place

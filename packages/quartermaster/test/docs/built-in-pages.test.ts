@@ -17,7 +17,7 @@ import { createHub, type Hub } from '../../src/testing/hub.ts'
 import { tempProject } from '../../src/testing/temp-project.ts'
 import { fencesOf, readPage, tableBelow } from './pages.ts'
 
-/** Only definitions are looked at, so nobody answers. */
+/** Only definitions are read, so no handler answers. */
 const SERVICES = {
   ...Object.fromEntries(
     ['workspace', 'memory', 'inbox', 'history', 'people', 'attachments', 'delegation'].map(name => [name, () => {}]),
@@ -39,7 +39,7 @@ async function openHub(): Promise<Hub> {
   return createHub({ builtin: Object.fromEntries(readable) })
 }
 
-/** What docs show of knowledge, as somebody writes it down who reads them, in a project as it begins. */
+/** The knowledge that docs show, written into a new project as a reader would. */
 async function writeShown(write: (path: string, text: string) => Promise<unknown>): Promise<void> {
   const shownIn = (page: string) => fencesOf(readPage(page)).filter(({ language }) => language === 'markdown')
   const [releasing, people] = shownIn('docs/knowledge.md')

@@ -5,7 +5,7 @@ import { CAPABILITIES_DIR } from '../../src/app/package-info.ts'
 import type { Generation, Services } from '../../src/core/catalogue/index.ts'
 import { createHub } from '../../src/testing/hub.ts'
 
-/** What the registry and the desks of the platform do has nothing to do here: only definitions are looked at. */
+/** The registry and the services of the platform are unused here: only definitions are read. */
 const UNUSED = (() => {}) as never
 const SERVICES: Services = {
   registry: UNUSED,

@@ -36,7 +36,7 @@ interface Bundle extends Pick<Tool, 'title' | 'short'> {
   readonly key: string
   readonly tools: readonly Tool[]
   readonly configSchema?: JsonSchema | undefined
-  /** With a view: nobody is given it, and it has no page. */
+  /** Comes with a view: it cannot be granted, and has no page. */
   readonly comesByItself?: boolean
 }
 

@@ -28,13 +28,13 @@ export interface A2aAgent {
   follow(id: string): Promise<AsyncGenerator<string>>
 }
 
-/** The agent with this address, for whoever has the token. */
+/** The agent with this address, for the holder of the token. */
 export function a2aAgent(address: string, token: string): A2aAgent {
   const headers = { authorization: `Bearer ${token}`, 'a2a-version': '1.0', 'content-type': 'application/json' }
   const ask = async (path: string, { method = 'POST', body }: { method?: string; body?: object } = {}) => {
     const answer = await fetch(`${address}/${path}`, {
       method,
-      // A connection that is kept would hold up whoever stops the server.
+      // A kept connection would delay stopping the server.
       headers: { ...headers, connection: 'close' },
       ...(body && { body: JSON.stringify(body) }),
     })

@@ -10,7 +10,7 @@ export interface A2aRequest {
   readonly method: string
   path(place: A2aPlace): string
   body?(place: A2aPlace): object
-  /** Whether it names a task, so that it can be asked of somebody else than the one who has it. */
+  /** Whether it names a task, so that it can be asked of another agent than its own. */
   readonly isOfTask: boolean
 }
 

@@ -16,7 +16,7 @@ import {
 } from './upstream-fixture.ts'
 export type Definition = Readonly<Record<string, unknown>> & { readonly name: string }
 
-/** A definition that nobody has anything against. */
+/** A definition without findings. */
 export function definition(name: string, more: Readonly<Record<string, unknown>> = {}): Definition {
   const inputSchema = { type: 'object', properties: { path: { type: 'string', description: 'Which note.' } } }
   return { name, description: `About ${name}.`, inputSchema, annotations: { readOnlyHint: true }, ...more }

@@ -68,7 +68,7 @@ export function quartermaster(args: readonly string[], options: RunOptions): Pro
   return PROCESSES.has(args[0] ?? '') ? runProcess(args, options) : runHere(args, options)
 }
 
-/** What is a process of its own for as long as it runs, is about its start, or looks at the home of whoever started it. */
+/** What is a process of its own for as long as it runs, is about its start, or reads the home of its user. */
 const PROCESSES = new Set(['', 'up', 'connect', 'import', 'init', 'login', 'store', '--version', '--help'])
 
 /** Runs one command to its end from here, for a person at a terminal who answers its questions in turn. */
@@ -158,7 +158,7 @@ export interface OpenUpOptions {
   onStarted?(stop: RunningUp['stop']): void
 }
 
-/** The same for whoever has it for several tests and ends it himself. */
+/** The same for several tests; the caller ends it. */
 export async function openUp(cwd: string, { args = [], env = {}, onStarted }: OpenUpOptions = {}): Promise<RunningUp> {
   await builtinsLoaded()
   const own = isolated({ cwd, env })
@@ -196,7 +196,7 @@ export interface LaunchOptions {
   onStarted?(child: ChildProcess): void
 }
 
-/** The same for whoever lives longer than a test and ends it himself. */
+/** The same for longer than one test; the caller ends it. */
 export async function launchUp(cwd: string, { args = [], env = {}, onStarted }: LaunchOptions): Promise<UpProcess> {
   const child = startProcess(upArgs(args), { cwd, env })
   const stderr = collected(child.stderr as Readable)

@@ -9,7 +9,7 @@ export interface RudeServer {
   readonly url: string
   /** Connections that are open now. */
   open(): number
-  /** How often somebody has asked it what it is. */
+  /** How often a client has asked what it is. */
   met(): number
   /** Breaks all connections, is gone for a moment, and is back at the same address. It knows no session of before. */
   restart(): Promise<void>

@@ -22,7 +22,7 @@ export interface Tenants {
   readonly ids: Readonly<Record<Thing, string>>
   /**
    * Tokens of the other organisation, and of a workspace of the first that reaches none of it. A twin has the names that
-   * somebody of the first has: its own, and that of the one above it.
+   * an agent of the first has: its own, and that of the one above it.
    */
   readonly strangers: Readonly<Record<'workspace' | 'person' | 'cousin' | 'twin', string>>
   /** Whose everything is, and who is above the twin. */
@@ -33,10 +33,10 @@ export interface Tenants {
   readonly archived: { readonly id: string; readonly token: string }
   /** The workspace that the twin reaches. */
   readonly aboveTwin: string
-  /** Texts that nobody else may ever see. */
+  /** Texts that no other workspace may ever see. */
   readonly private: readonly string[]
   ask(method: string, path: string, token: string | undefined, body?: object | string): Promise<Answered>
-  /** A client of whoever has the token, closed in the end. */
+  /** A client with this token, closed in the end. */
   connect(token: string, era?: 'auto' | 'legacy'): Promise<Client>
   close(): Promise<void>
 }

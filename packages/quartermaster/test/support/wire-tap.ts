@@ -34,7 +34,7 @@ export function createWireTap(): WireTap {
   }
 }
 
-/** A `fetch` that is heard: what is sent, and what is answered before whoever fetches reads it. */
+/** A recording `fetch`: what is sent, and what is answered before the caller reads it. */
 export function tappedFetch(tap: WireTap): FetchLike {
   return async (url, init) => {
     if (typeof init?.body === 'string') tap.note(JSON.parse(init.body))

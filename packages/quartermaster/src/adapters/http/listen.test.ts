@@ -5,7 +5,7 @@ import { collectedLog } from '../../testing/collected-log.ts'
 import { deferred } from '../../testing/deferred.ts'
 import { fakeControl, STATUS_REPORT } from '../../testing/fake-control.ts'
 import { startHttpServer, type TestServer, type TestServerOptions } from '../../testing/http-server.ts'
-import { isReached, OTHER_ADDRESS } from '../../testing/other-address.ts'
+import { isReached, OTHER_ADDRESS } from '../../testing/network-address.ts'
 import { listen } from './index.ts'
 
 let server: TestServer | undefined

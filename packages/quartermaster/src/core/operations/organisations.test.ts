@@ -118,7 +118,7 @@ describe('callers of the same name in two organisations', () => {
     await there.answer(id, ALWAYS, OWNER)
     await settle(hub)
     await hub.clock.advance(0)
-    // It resumes as whoever had called, and decides nothing elsewhere.
+    // It resumes as its caller, and decides nothing elsewhere.
     expect(ran).toEqual(['pay of acme/ada'])
     expect(told).toEqual([[id, 'acme']])
     expect((await here.open()).map(({ id }) => id)).toEqual([ours.operationId])

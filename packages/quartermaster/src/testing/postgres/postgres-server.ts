@@ -8,7 +8,7 @@ export interface PostgresServer {
   readonly url: string
   /** `kill -9` of all its processes, as a crash of the machine would be to it. */
   crash(): Promise<void>
-  /** Ends it in good order: whoever is connected is told. */
+  /** Shuts it down in order: connected clients are notified. */
   shutDown(): Promise<void>
   start(): Promise<void>
   stop(): Promise<void>
@@ -62,7 +62,7 @@ function listen(child: ChildProcess): { next(start: string): Promise<string> } {
   const ended = new Promise<never>((_resolve, reject) => {
     child.once('close', code => reject(new Error(`PostgreSQL ended with ${code}: ${errors}`)))
   })
-  // Nobody may be waiting when it ends.
+  // No client may be waiting when it ends.
   ended.catch(() => {})
   return {
     next(start) {
@@ -88,7 +88,7 @@ function findBinaries(): string | undefined {
 }
 
 /**
- * The process that keeps a server. When its standard input ends, so does the server: also after `kill -9` of whoever started
+ * The process that keeps a server. When its standard input ends, so does the server: also after `kill -9` of what started
  * it. As root it gives up its rights, because PostgreSQL refuses to run with them. The libraries' second names are links that
  * the package would make when it is installed; no script runs then, so they are made here.
  */

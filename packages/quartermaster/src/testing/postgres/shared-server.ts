@@ -25,7 +25,7 @@ export default async function share({ provide }: TestProject): Promise<() => Pro
   provide('postgresFixture', await listening(fixture))
   return async () => {
     fixture.close()
-    // One that could not be started has told whoever asked.
+    // A server that could not start has already rejected its caller.
     const server = await starting?.catch(() => undefined)
     await server?.stop()
   }

@@ -64,7 +64,7 @@ export interface Move {
   readonly node: string
   readonly from: string
   readonly to: string
-  /** By which whoever moved it knew it. */
+  /** The identity by which the mover knew it. */
   readonly fence: number
   /** Of a lease: what it is known by from then on, and until when. */
   readonly lease?: { readonly fence: number; readonly until: number } | undefined

@@ -2,7 +2,7 @@ import type { GrantRow } from '../../contracts/index.ts'
 import type { Store, Write } from '../../core/store/index.ts'
 import type { Mistake } from './simulation.ts'
 
-/** A mistake to be planted anew for each seed, and by which sentence the checker is to find it. */
+/** A mistake to plant for each seed, and the sentence by which the checker has to find it. */
 export interface Planted {
   readonly shows: RegExp
   plant(): Mistake
@@ -131,7 +131,7 @@ function withSet(write: Update, set: Fields): Write {
   return { ...write, set: { ...write.set, ...set } } as Write
 }
 
-/** Whoever reads what counts sees what was taken back among it. */
+/** A read of valid rows also returns revoked ones. */
 function blindTo(isMeant: (grant: GrantRow) => boolean): Mistake {
   return {
     bend: writes =>
@@ -163,7 +163,7 @@ function toldTwice(): Mistake {
   })
 }
 
-/** Whoever forgets what is old forgets the rest with it. */
+/** Pruning old rows also removes the rest. */
 function forgetful(): Mistake {
   return {
     bend: writes => writes.map(write => (write.kind === 'delete' ? onlyById(write) : write)),

@@ -62,7 +62,7 @@ function noteRun(places: Map<string, Place>, { operation, node, run }: Extract<H
   if (place?.state === 'leased' && place.holder === node) places.set(operation, { ...place, run })
 }
 
-/** How often persons have asked for something, and how often that was done; what is done for nobody is not asked for. */
+/** How often persons have asked for something, and how often that was done; what no person asked for is not counted. */
 function countWords(history: readonly Happening[]): Map<string, number> {
   const words = new Map<string, number>()
   for (const { operation, what } of of(history, 'wanted')) bump(words, `${what} ${operation}`, 1)

@@ -53,7 +53,7 @@ export function clockOf(clock: FakeClock, life: Life): FakeClock {
   }
 }
 
-/** What happens on the way to the store: a commit fails before or after it was written, or somebody tampers with it. */
+/** What happens on the way to the store: a commit fails before or after it was written, or the test changes it. */
 export interface Way {
   fault(writes: readonly Write[]): 'none' | 'lost' | 'unseen'
   /** The error of a commit that failed. */

@@ -1,7 +1,7 @@
 import { allowedFirst } from './consent-promises.ts'
 import { countOf, isOver, type Outcome, of } from './history.ts'
 import { movesHold } from './move-promises.ts'
-import { toldOnce } from './told-promises.ts'
+import { toldOnce } from './notification-promises.ts'
 
 /** What must hold whatever happened; the sentences say what did not. */
 export function violations(outcome: Outcome): string[] {
@@ -24,7 +24,7 @@ const LOOKABLE = new Set(['mark'])
 
 /**
  * What must not happen twice has happened once at most, for one operation; once more where a person has said so. What can be
- * looked at is not done again once it is there, whoever says so.
+ * verified is not done again once it is there, whatever the request.
  */
 function doneOnce({ history }: Outcome): string[] {
   const wanted = countOf(of(history, 'wanted').flatMap(one => (one.what === 'retry' ? one.operation : [])))
@@ -36,7 +36,7 @@ function doneOnce({ history }: Outcome): string[] {
     .map(([id, count]) => `${id} was done ${count} times.`)
 }
 
-/** A process that slept goes on with what it was doing, and nobody outside knows that it is not its any more. */
+/** A process that slept goes on with what it was doing, and no other process knows that its lease has expired. */
 function lateRuns({ history }: Pick<Outcome, 'history'>): ReadonlySet<number> {
   const leases = new Map<string, number>()
   const runs = new Map<number, number>()
@@ -85,7 +85,7 @@ function keysHold({ history }: Outcome): string[] {
     .map(([key, ids]) => `The key ${key} has ${[...ids].join(' and ')}.`)
 }
 
-/** Each run has its line of the audit, and there is none of a run that nobody could have begun. */
+/** Each run has its line of the audit, and there is none of a run that no process could have begun. */
 function audited({ history, rows, audit }: Outcome): string[] {
   const ran = countOf(of(history, 'ran').map(({ operation }) => operation))
   const given = countOf(of(history, 'moved').flatMap(one => (one.from === 'leased' ? one.operation : [])))

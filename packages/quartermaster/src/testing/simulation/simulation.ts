@@ -19,7 +19,7 @@ import { clockOf, createLife, type Life, storageOf, type Way } from './node.ts'
 import { createPersons } from './persons.ts'
 import { createCountedIds, createSeeded } from './seeded.ts'
 import { ITEMS, TOOLS, unitOf, type World } from './world.ts'
-import { happeningsOf, operationsIn } from './written.ts'
+import { happeningsOf, operationsIn } from './written-operations.ts'
 
 /** A mistake that the checker has to find: in what is written, or in what is read. */
 export interface Mistake {
@@ -120,7 +120,7 @@ export async function simulate({ seed, actions = 40, mistake = {} }: SimulationO
       ...store,
       async commit(writes) {
         const outcome = await store.commit(writes)
-        // Whoever is alone knows that nobody holds anything.
+        // A single process knows that no other holds a lease.
         if (outcome.committed) {
           note({ kind: 'renewed', operations: operationsIn(writes), until: 0 })
           happeningsOf(writes, outcome.rows, name).forEach(note)
@@ -131,7 +131,7 @@ export async function simulate({ seed, actions = 40, mistake = {} }: SimulationO
     await recoverAfterCrash({ store: noted, clock, ids, random: random.next, settings })
   }
 
-  /** Whoever is to be told may be out of reach. */
+  /** The recipient may be out of reach. */
   function tell(node: string, operation: string, state: string): boolean {
     if (!world.isQuiet && random.chance(0.05)) throw new Error('The line broke.')
     if (!world.isQuiet && random.chance(0.05)) return false
@@ -232,7 +232,7 @@ export async function simulate({ seed, actions = 40, mistake = {} }: SimulationO
     world.isQuiet = true
     world.isOpen = true
     for (const { life } of nodes.values()) life.wake()
-    // Twice as long as anything waits: what is told last is told again when nobody heard it.
+    // Twice as long as anything waits: the last notification is repeated when no client received it.
     await clock.advance(2 * SETTINGS.retryMaxAgeMinutes * 60_000)
   }
 

@@ -114,7 +114,7 @@ export function readingContract(subject: StoreSubject): void {
       const rows = contents.map((bytes, i) => ({ id: `c${i}`, workspace: 'w', blobId: 'b', position: i, bytes }))
       await store.commit(rows.map(row => insert('chunks', row)))
       const read = await store.find('chunks', { order: { by: ['id'] }, columns: ['bytes'] })
-      // As texts: nobody could read the difference of so many numbers.
+      // As texts: the difference of so many numbers would be unreadable.
       expect(read.map(({ bytes }) => hex(bytes))).toEqual(contents.map(hex))
       expect(read.every(({ bytes }) => bytes.constructor === Uint8Array)).toBe(true)
       await store.commit([update('chunks', { where: { id: 'c0' }, set: { bytes: all } })])

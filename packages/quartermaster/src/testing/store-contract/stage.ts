@@ -129,7 +129,7 @@ export function pin(id: string, more: Partial<NewRow<'pins'>> = {}): NewRow<'pin
   }
 }
 
-/** A message that somebody was sent; its number is found when it is written. */
+/** A sent message; its number is found when it is written. */
 export function activity(id: string, more: Partial<NewRow<'activity'>> = {}): Omit<NewRow<'activity'>, 'sequence'> {
   return {
     id,

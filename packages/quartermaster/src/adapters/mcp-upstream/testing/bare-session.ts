@@ -1,7 +1,7 @@
 import type { RpcChannel } from '../peer/peer.ts'
 import type { Session, SessionEvents, SessionFacts } from '../peer/session.ts'
 
-/** For whoever does not care what a session tells. */
+/** Ignores what a session announces. */
 export const NO_EVENTS: SessionEvents = {
   onListChanged() {},
   onResourceUpdated() {},

@@ -14,7 +14,7 @@ import type { Channel, ChannelEnd } from '../peer/channel.ts'
 import { type ChildLog, createChildLog } from '../transport/child-log.ts'
 import { openStdioChannel, type StdioChannelOptions } from '../transport/stdio-channel.ts'
 
-/** Says its number and that of one that it has started without any mark, and goes on without whoever started it. */
+/** Says its number and that of one that it has started without any mark, and outlives its parent. */
 export const APART = `QUARTERMASTER_UPSTREAM=none setsid sh -c 'echo $$; env -i sleep 1000 & echo $!; wait'`
 
 /** A server that can be as ill-behaved as a test needs; its flags are listed at its top. */

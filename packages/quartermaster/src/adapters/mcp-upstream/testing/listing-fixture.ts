@@ -14,9 +14,9 @@ export function listingStage(tools = {}) {
     fails: undefined as Error | undefined,
     isWhole: true,
     listeningSince: clock.now() as number | undefined,
-    /** While it answers somebody puts another one in its place. */
+    /** Another server takes its place while it answers. */
     isReplaced: false,
-    /** Whether it is there for whoever asks by itself; not while it is being opened. */
+    /** Whether it answers requests of its own; not while it is being opened. */
     isUp: true,
     /** It tells of something while it lists what it has. */
     onList() {},

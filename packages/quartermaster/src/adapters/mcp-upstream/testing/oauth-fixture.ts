@@ -17,9 +17,9 @@ type Json = Record<string, unknown>
 export interface OAuthQuirks {
   /** Over what is said about the authorization server. */
   readonly metadata?: Json | undefined
-  /** Answers instead of whoever says something about the authorization server. */
+  /** Answers instead of the metadata of the authorization server. */
   onMetadata?(visit: Visit): boolean
-  /** Whether the protected server names nobody: it signs people in itself. */
+  /** Whether the protected server names no authorization server: it signs people in itself. */
   readonly hasNoResourceMetadata?: boolean
   /** Over what is said about the protected server. */
   readonly resource?: Json
@@ -29,13 +29,13 @@ export interface OAuthQuirks {
   readonly tokens?: Json
   /** Whether the protected server takes a token; the newest alone when absent. */
   takes?(token: string): boolean
-  /** Answers whoever was let in. */
+  /** Answers authorized requests. */
   serve?(visit: Visit): void
   /** Answers instead of the token endpoint. */
   onToken?(visit: Visit): boolean
 }
 
-/** A protected MCP server and whoever signs people in for it, in one place. */
+/** A protected MCP server and its authorization server, at one address. */
 export interface OAuthPlace {
   readonly endpoint: HttpEndpoint
   readonly upstream: HttpUpstream

@@ -75,7 +75,7 @@ export function stage(...answers: unknown[]) {
     isCall = false,
     hasAsked = (): boolean => false,
     current = () => ways.at(0) ?? (connection as Connection),
-    // Whoever may end before the others has its own.
+    // A server that may end before the others has its own.
     signal = controller.signal,
   } = {}): Promise<unknown> {
     const subject = { upstream: 's', what: 'the tool "t"' }
@@ -90,7 +90,7 @@ export function stage(...answers: unknown[]) {
       call: isCall ? ({} as CallContext) : undefined,
     }
     const sent = sendWithRetry({ ...options, signal }, given => work(given, signal))
-    // Whoever waits for time to sendWithRetry looks at it only later.
+    // A caller that waits for its retry checks it only later.
     sent.catch(() => {})
     return sent
   }
@@ -101,7 +101,7 @@ export function stage(...answers: unknown[]) {
   const staysUp = () => {
     isSame = true
   }
-  /** Nobody has to wait for its session. */
+  /** No call has to wait for its session. */
   const hasAtHand = () => {
     isAtHand = true
   }

@@ -1,6 +1,6 @@
 /**
- * Who a server on this machine is: `tracker.test`, `localhost` or `127.0.0.1`, by its own word. The key is no secret; nobody
- * trusts it but a process that a test tells to.
+ * Who a server on this machine is: `tracker.test`, `localhost` or `127.0.0.1`, by its own word. The key is no secret; no process
+ * trusts it unless a test configures it.
  */
 export const TLS_IDENTITY = {
   key: `-----BEGIN PRIVATE KEY-----

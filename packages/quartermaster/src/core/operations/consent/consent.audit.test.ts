@@ -6,7 +6,7 @@ import type { ConsentAnswer } from '../index.ts'
 const EVE = { name: 'eve', via: 'person' } as const
 const OWNER = { name: 'owner', via: 'owner' } as const
 
-/** A call that somebody has answered. */
+/** A call that a person has answered. */
 async function answered(answer: ConsentAnswer) {
   const storage = faultyStorage()
   const tool = simpleTool('delete_file', { mutates: true, consent: ['files.delete'], handler: () => 'deleted' })

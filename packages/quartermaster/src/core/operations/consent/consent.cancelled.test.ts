@@ -29,7 +29,7 @@ async function fixture() {
 async function waiting({ hub }: { hub: Hub }, tool = 'delete_file') {
   const holder = new AbortController()
   const answer = hub.callAs('ada', tool, {}, { signal: holder.signal })
-  // Whoever looks at it later takes its rejection.
+  // A later await takes its rejection.
   answer.catch(() => {})
   await expect.poll(() => hub.consentServices('default').open()).toHaveLength(1)
   const [request] = await hub.consentServices('default').open()

@@ -7,7 +7,7 @@ import { createCancellation } from '../../kernel/index.ts'
 const issues = simpleTool('github_issues', { ownName: 'issues' })
 const UNSEEN = 'It has not been reached yet.'
 
-/** Two servers that nobody has seen, of which the coder has one. What becomes of it when somebody needs it is the test's own. */
+/** Two unlisted servers, of which the coder has one. The test decides how it answers when it is needed. */
 async function unseenServer(becomes: 'seen' | 'unseen', connecting: Promise<unknown> = Promise.resolve()) {
   const met: [unit: string, withinMs: number][] = []
   const hub = await createHub({

@@ -39,7 +39,7 @@ async function consentService(storage: FaultyStorage = faultyStorage()) {
       answered.catch(() => {})
       return { answered, id: await openRequest(hub) }
     },
-    /** Somebody has allowed it for good, and it ran once. */
+    /** A person has allowed it always, and it ran once. */
     async allow() {
       const first = call()
       await answer(await openRequest(hub), ALWAYS)
@@ -186,7 +186,7 @@ describe('a caller who waits for a person', () => {
 })
 
 describe('a call of which its caller was told that it was not run', () => {
-  /** Nobody sees the first try, which is written; and the second fails. */
+  /** The first commit is written but not confirmed; the second fails. */
   function halfSeen(storage: FaultyStorage): void {
     let tries = 0
     storage.fault = writes => {

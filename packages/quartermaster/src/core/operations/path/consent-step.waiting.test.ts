@@ -261,7 +261,7 @@ describe('a call that was allowed and is given up before its caller has taken it
     Object.assign(one.storage.store, {
       async find(table: never, query: never) {
         if (table === 'grants' && !stop.signal.aborted) {
-          // The next to read the operation is whoever gives it up, and the queue has all the time it needs.
+          // The cancelling caller reads the operation next, and the queue has all the time it needs.
           beforeReading(one.storage, () => one.hub.clock.advance(2_000))
           stop.abort()
         }
@@ -330,7 +330,7 @@ describe('a lease whose commit was not confirmed', () => {
 })
 
 describe('the end of a call that is given up while it waits', () => {
-  /** A tool that a person has to allow, also when another one calls it; and whoever is told of ends. */
+  /** A tool that a person has to allow, also when another one calls it; and the listener for results. */
   async function givenUp(tool: string, signal?: CancelSignal) {
     const told: string[] = []
     const remove = simpleTool('remove', { mutates: true, consent: ['files.delete'], handler: () => 'removed' })

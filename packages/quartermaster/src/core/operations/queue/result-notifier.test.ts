@@ -4,7 +4,7 @@ import { deferred } from '../../../testing/deferred.ts'
 import { type FaultyStorage, faultyStorage } from '../../../testing/faulty-storage.ts'
 import { createHub, failureOf, simpleCapability, simpleTool } from '../../../testing/hub.ts'
 
-/** A tool that fails until a test says otherwise, and whoever is told of its ends. */
+/** A tool that fails until a test says otherwise, and the listener for its results. */
 async function fixture(tellEnd: (end: OperationSummary) => Promise<void> | void, storage = faultyStorage()) {
   const work = { fails: true, runs: 0 }
   const handler = () => {
@@ -72,7 +72,7 @@ describe('an end', () => {
     work.fails = false
     const recover = makeSlow(storage)
     const failure = failureOf(send())
-    // Longer than a lease lasts: what is to be written is still known here, and is nobody else's to find out.
+    // Longer than a lease lasts: this process still has the write pending, and no other may decide the outcome.
     await hub.clock.advance(90_000)
     expect(await failure).toMatchObject({ code: 'OUTCOME_UNKNOWN' })
     const changes: unknown[] = []

@@ -15,7 +15,7 @@ const marks = (writes: readonly Write[]) =>
     one => one.kind === 'update' && one.table === 'operations' && 'announcedAt' in one.set && !('state' in one.set),
   )
 
-/** A tool that changes something as soon as it may, and whoever is told of its ends. */
+/** A tool that changes something as soon as it may, and the listener for its results. */
 async function fixture() {
   const told: OperationSummary[] = []
   const storage = faultyStorage()

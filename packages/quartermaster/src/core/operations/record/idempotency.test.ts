@@ -5,7 +5,7 @@ import { type FaultyStorage, faultyStorage } from '../../../testing/faulty-stora
 import { createHub, failureOf, simpleCapability, simpleTool } from '../../../testing/hub.ts'
 import { type AnyTool, markWaiting, toolResult } from '../../catalogue/index.ts'
 
-/** A desk with one tool that counts how often it ran. */
+/** A fixture with one tool that counts how often it ran. */
 async function fixture(more: Partial<AnyTool> = {}, storage: FaultyStorage = faultyStorage()) {
   const runs: unknown[] = []
   const handler: AnyTool['handler'] = input => {

@@ -74,7 +74,7 @@ describe('an operation that was given up', () => {
     const one = await exhausted()
     await one.admin.retry(one.id)
     await one.hub.clock.advance(0)
-    // Nobody gets to run it before it is cancelled.
+    // No worker runs it before it is cancelled.
     const isLease = (write: Write) =>
       write.kind === 'update' && 'leaseOwner' in write.set && write.set.leaseOwner !== null
     one.storage.fault = writes => (writes.some(isLease) ? { error: new AppError('STORE_BUSY', 'Not now.') } : undefined)

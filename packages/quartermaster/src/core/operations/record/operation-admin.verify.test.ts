@@ -9,7 +9,7 @@ import { customKind } from '../index.ts'
 
 const cutOff = () => new AppError('OUTCOME_UNKNOWN', 'The line broke.')
 
-/** A tool that is to make a note, which anybody can look for, and a line, which only its own capability can. */
+/** A tool that makes a note, which every capability can verify, and a line, which only its own can. */
 async function fixture(tool: Partial<AnyTool> = {}, storage = faultyStorage()) {
   const world = new Set<string>()
   const look = async ({ id }: { id?: unknown }) => world.has(String(id))
@@ -56,7 +56,7 @@ async function fixture(tool: Partial<AnyTool> = {}, storage = faultyStorage()) {
   }
 }
 
-/** One that has run, and nobody knows whether it was done. */
+/** An operation that has run, with an unknown outcome. */
 async function inDoubt(tool: Partial<AnyTool> = {}) {
   const one = await fixture(tool)
   await failureOf(one.call({ idempotencyKey: 'k' }))

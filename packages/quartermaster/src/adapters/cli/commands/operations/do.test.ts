@@ -217,7 +217,7 @@ describe('do: help', () => {
     expect(stdout).not.toContain('\u001b')
   })
 
-  // A mark and a letter can stand in a name, and both can be ones that nobody sees.
+  // A mark and a letter can stand in a name, and both can be invisible.
   it('shows nothing that steers a terminal or cannot be seen, wherever a server says something', async () => {
     const said = 'a\u009b2Jb\u202ec\u{e0041}d\u0085e\u200bf\u00adg\u180eh'
     const field = { type: 'string', description: said, enum: [said], default: said }

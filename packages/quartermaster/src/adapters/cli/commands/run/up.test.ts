@@ -105,7 +105,7 @@ describe('up', () => {
       event: { ...audit, decision: 'refused', outcome: 'notRun', code: 'TOOL_DISABLED' },
     })
     onEvent({ name: 'notice', event: { level: 'warning', text: 'careful' } })
-    // Looking once more when files begin to be watched is nobody's news.
+    // The second read when the file watch begins announces nothing.
     onEvent({ name: 'agents.reloaded', event: { names: ['worker'], isSame: true } })
     interrupt()
     await ended

@@ -51,7 +51,7 @@ describe('a decision', () => {
       expect(stderr).toContain('Look at it with "quartermaster upstreams review notes", then name what you have seen')
     }
     expect((await runUpstreams(['accept', 'notes', `tool:read@${READ.hash.slice(0, 8)}`])).decided).toHaveLength(1)
-    // To refuse what nobody has seen does no harm.
+    // Refusing an unlisted definition does no harm.
     expect((await runUpstreams(['reject', 'notes', '--all'])).decided).toHaveLength(1)
   })
 

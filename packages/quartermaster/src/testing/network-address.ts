@@ -7,7 +7,7 @@ export const OTHER_ADDRESS =
     .flatMap((addresses = []) => addresses)
     .find(({ family, internal }) => family === 'IPv4' && !internal)?.address ?? '127.0.0.2'
 
-/** Whether somebody takes connections there. */
+/** Whether a server accepts connections there. */
 export function isReached(host: string, port: number): Promise<boolean> {
   return new Promise(resolve => {
     const socket = connect(port, host)

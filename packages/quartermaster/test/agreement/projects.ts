@@ -11,7 +11,7 @@ import { openUp, writeFiles } from '../support/product.ts'
 export interface Place {
   readonly dir: string
   readonly control: Control
-  /** A file of the peer that is above the clerk of a desk, as this peer may name it here. */
+  /** A file of the clerk's parent, as that peer may name it here. */
   fileOf(peer: string): Promise<string>
 }
 

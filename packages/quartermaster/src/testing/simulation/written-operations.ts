@@ -4,7 +4,7 @@ import type { Happened } from './history.ts'
 type Update = Extract<Write, { kind: 'update' }>
 type Fields = Readonly<Record<string, unknown>>
 
-/** What a commit means, as it was meant: whoever bends it does not bend this. */
+/** What a commit means, as it was meant: a fault that changes the commit does not change this. */
 export function happeningsOf(writes: readonly Write[], rows: readonly number[], node: string): Happened[] {
   return writes.flatMap((write, index): Happened[] => {
     // Where it touched fewer than it names, which those were is not known; what it would have done did not happen.

@@ -1,7 +1,7 @@
 import type { AppError, ErrorBody, ToolResult } from '../../src/contracts/index.ts'
 import { errorResult, type ModelPiece, modelPieces } from '../../src/core/kernel/index.ts'
 
-/** What a call came to, as whoever made it through one runtime is told. */
+/** The outcome of a call, as one runtime tells its caller. */
 export interface Told {
   /** It was done, the tool said no, it waits for something, or one of our codes. */
   readonly kind: string

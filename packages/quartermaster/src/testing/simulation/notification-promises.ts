@@ -3,21 +3,21 @@ import { type Happening, isOver, type Outcome, of } from './history.ts'
 /** What is known of the last end of an operation. */
 interface End {
   readonly states: string[]
-  /** Nobody has it done again. */
+  /** No person retries it. */
   readonly isNow: boolean
   told: number
-  /** Those who told it. Two who look at the same moment may both find that nobody has. */
+  /** The processes that announced it. Two that check at the same moment may both find it unannounced. */
   readonly tellers: Set<string>
   markedAt: number
   /** Who ended it. */
   readonly by: string
   /** Its caller got it with the answer. */
   isAnswered: boolean
-  /** Somebody got it, perhaps by a repeat under the same key. */
+  /** A caller received it, perhaps by a repeat under the same key. */
   isFetched: boolean
-  /** Something has gone wrong since it was told last: whoever tells cannot know that it was. */
+  /** A fault since the last notification: the notifier cannot know that it was sent. */
   isInDoubt: boolean
-  /** Something has gone wrong since it ended: whoever answers cannot know that others gave it up for lost. */
+  /** A fault since it ended: the answering process cannot know that others gave it up for lost. */
   wasInDoubt: boolean
 }
 
@@ -25,7 +25,7 @@ interface End {
 const VAGUE = new Set(['waiting', 'OUTCOME_UNKNOWN', 'STORE_UNAVAILABLE', 'STORE_BUSY', 'INTERNAL'])
 
 /**
- * Every end reaches whoever asked for it: with the answer, or told once. Twice only where something went wrong in between, or
+ * Every result reaches its caller: with the answer, or announced once. Twice only where something went wrong in between, or
  * where another process ended it than the one that answers.
  */
 export function toldOnce(outcome: Outcome): string[] {
@@ -150,7 +150,7 @@ function noteAnswer(
   return wrong
 }
 
-/** Whoever is told that it was not done must not find that it was, and the other way round. */
+/** A caller told that it was not done must not find that it was, and the other way round. */
 function agrees(said: string, state: string | undefined): boolean {
   return said === 'done' ? state === 'succeeded' || state === 'failed' : state !== 'succeeded'
 }
@@ -178,7 +178,7 @@ function untold(
   // Its caller was told that it could not be written down and was not run, and does not know under which id it was after all.
   if (!end || (!callers.has(id) && outcome === null)) return []
   if (end.told > 0 || end.isFetched || callers.get(id)?.isRepeatGone) return []
-  // An end that came after a person's word is nobody's answer.
+  // A result that came after a person's decision answers no caller.
   if (end.states.length === 1 && isLeftToCaller(callers.get(id))) return []
   return [`The end of ${id} was marked as told and was not.`]
 }
