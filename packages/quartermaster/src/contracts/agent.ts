@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { type ApiRoute, within } from './api-route.ts'
 import type { Answer, Progress, Question } from './call.ts'
 import { Placement } from './organisation.ts'
-import { ConsentOperationName, keepableText, Name } from './primitives.ts'
+import { ConsentOperationName, Name, storableText } from './primitives.ts'
 
 /** A granted capability: `tools` is the allowlist, the rest is the capability's own configuration. */
 export const CapabilityConfig = z.looseObject({ tools: z.array(z.string()).optional() })
@@ -16,7 +16,7 @@ export type ViewKind = z.infer<typeof ViewKind>
 export const AgentConfig = z.strictObject({
   $schema: z.string().optional(),
   title: z.string().min(1).max(100).optional(),
-  description: keepableText().max(2000).optional(),
+  description: storableText().max(2000).optional(),
   capabilities: z.record(z.string(), CapabilityConfig),
   consent: z
     .strictObject({

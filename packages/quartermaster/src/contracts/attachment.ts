@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { type ApiRoute, none, one, within } from './api-route.ts'
-import { Bytes, keepableText, maybe, RowId, RowTime, rowHead, Sha256 } from './primitives.ts'
+import { Bytes, maybe, RowId, RowTime, rowHead, Sha256, storableText } from './primitives.ts'
 
 /** The most attachments of one message. */
 export const MOST_ATTACHMENTS = 32
@@ -12,7 +12,7 @@ export const LONGEST_ATTACHMENT_NAME = 255
  * The display name of a file: any characters, and never a path. Where it is shown, invisible characters are made visible; as a
  * file name, unsafe characters are replaced.
  */
-export const AttachmentName = keepableText().refine(
+export const AttachmentName = storableText().refine(
   name => name.length > 0 && Array.from(name).length <= LONGEST_ATTACHMENT_NAME,
   { error: `must have 1 to ${LONGEST_ATTACHMENT_NAME} characters` },
 )
@@ -36,7 +36,7 @@ export const NAMES_ATTACHMENTS = 'x-quartermaster-attachments'
  * finds these inputs by the mark.
  */
 export const AttachmentRefs = z
-  .array(keepableText().min(1).max(4_096))
+  .array(storableText().min(1).max(4_096))
   .max(MOST_ATTACHMENTS)
   .meta({ [NAMES_ATTACHMENTS]: true })
 

@@ -3,7 +3,7 @@ import { DependencyOptions } from './tool.ts'
 import { HttpUpstream, StdioUpstream } from './upstream.ts'
 
 /** Tools that texts for models refer to. Their definitions use these names too, so that a rename is one line. */
-export const TOLD_TOOLS = {
+export const TOOL_NAMES = {
   find: 'find_tools',
   describe: 'describe_tool',
   call: 'call_tool',
@@ -23,13 +23,13 @@ export const TOLD_TOOLS = {
 
 /** Tools of other gateways that models may know: which tool does the same here, and what to do without it. */
 export const FOREIGN_TOOLS: Readonly<Record<string, { readonly tool: string; readonly otherwise: string }>> = {
-  wb_run: { tool: TOLD_TOOLS.call, otherwise: 'Call the tool itself, by its name.' },
-  wb_search: { tool: TOLD_TOOLS.find, otherwise: 'Run on the command line: quartermaster tools' },
-  wb_status: { tool: TOLD_TOOLS.status, otherwise: 'Run on the command line: quartermaster status' },
-  agent_docs: { tool: TOLD_TOOLS.docs, otherwise: 'Run on the command line: quartermaster docs' },
-  mcp_registry_reload: { tool: TOLD_TOOLS.reload, otherwise: 'Run on the command line: quartermaster reload' },
+  wb_run: { tool: TOOL_NAMES.call, otherwise: 'Call the tool itself, by its name.' },
+  wb_search: { tool: TOOL_NAMES.find, otherwise: 'Run on the command line: quartermaster tools' },
+  wb_status: { tool: TOOL_NAMES.status, otherwise: 'Run on the command line: quartermaster status' },
+  agent_docs: { tool: TOOL_NAMES.docs, otherwise: 'Run on the command line: quartermaster docs' },
+  mcp_registry_reload: { tool: TOOL_NAMES.reload, otherwise: 'Run on the command line: quartermaster reload' },
   recheck_disabled_capability: {
-    tool: TOLD_TOOLS.recheck,
+    tool: TOOL_NAMES.recheck,
     otherwise: 'Call the tool: that rechecks it. Or run on the command line: quartermaster recheck NAME',
   },
 }
@@ -304,7 +304,7 @@ export const SETTINGS = {
   delegationWaitSeconds: {
     schema: seconds(0, 600),
     default: 120,
-    reason: `How long \`${TOLD_TOOLS.delegate}\` waits for the result before it answers that the task goes on. Short questions are answered by then; clients that hear of progress wait that long.`,
+    reason: `How long \`${TOOL_NAMES.delegate}\` waits for the result before it answers that the task goes on. Short questions are answered by then; clients that hear of progress wait that long.`,
   },
   delegationDeadlineSeconds: {
     schema: count(1, 2_592_000),

@@ -6,12 +6,12 @@ import { Presence } from './organisation.ts'
 import {
   cappedWhole,
   cappedWholeText,
-  keepableText,
   maybe,
   RowId,
   RowTime,
   rowHead,
   Sha256,
+  storableText,
   waitSecondsText,
 } from './primitives.ts'
 
@@ -65,7 +65,7 @@ const Deadline = cappedWhole({ most: LONGEST_DEADLINE_SECONDS })
 /** A task for a peer. */
 export const DelegationWish = z.strictObject({
   to: z.string().min(1).max(128).describe('The id or name of a peer.'),
-  task: keepableText().min(1).describe('The task.'),
+  task: storableText().min(1).describe('The task.'),
   attachments: Attachments.optional().describe('Ids of attachments.'),
   idempotencyKey: Key.optional().describe('Idempotency key: a repeat with the same content is the same delegation.'),
   deadlineSeconds: Deadline.optional().describe(
@@ -77,7 +77,7 @@ export type DelegationWish = z.infer<typeof DelegationWish>
 
 /** A peer's answer to its task. */
 export const DelegationReply = z.strictObject({
-  message: keepableText().optional(),
+  message: storableText().optional(),
   parts: z.array(MessagePart).max(MOST_PARTS).optional(),
   attachments: Attachments.optional().describe('Ids of attachments.'),
   outcome: DelegationOutcome.optional().describe('"completed" when absent.'),

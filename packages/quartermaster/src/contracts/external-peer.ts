@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { type ApiRoute, none, oneWorkspace, within } from './api-route.ts'
 import { Role, Skill, WorkspaceFacts } from './organisation.ts'
-import { keepableText, maybe, Name, RowId, RowTime, rowHead } from './primitives.ts'
+import { maybe, Name, RowId, RowTime, rowHead, storableText } from './primitives.ts'
 
 /** How many tasks a remote A2A agent gets at a time, by default and at most. */
 export const EXTERNAL_PEER_CAPACITY = { usual: 16, most: 64 } as const
@@ -34,7 +34,7 @@ export const NewExternalPeer = z.strictObject({
     .optional()
     .describe('The workspace above it, by id or name; the root when absent.'),
   role: Role.optional(),
-  description: keepableText().max(2_000).optional().describe('The description of its card when absent.'),
+  description: storableText().max(2_000).optional().describe('The description of its card when absent.'),
   secret: SecretName.optional().describe('The name of the secret for its endpoint.'),
   header: HeaderName.optional().describe(
     'The header that the secret is sent in, as it is; `Authorization: Bearer …` when absent.',

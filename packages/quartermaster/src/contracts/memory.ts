@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { type ApiRoute, none, one, within } from './api-route.ts'
 import { ConversationId } from './message.ts'
-import { cappedWholeText, isBlank, keepableText, maybe, RowId, RowTime, rowHead, Sha256 } from './primitives.ts'
+import { cappedWholeText, isBlank, maybe, RowId, RowTime, rowHead, Sha256, storableText } from './primitives.ts'
 
 /** Who reads a memory: its workspace, the workspace's team, or the whole organisation. */
 export const MemoryScope = z.enum(['LOCAL', 'TEAM', 'GLOBAL'])
@@ -18,7 +18,7 @@ export const MEMORY_PAGE = { usual: 10, most: 100 } as const
 export const LONGEST_MEMORY_QUERY = 4_096
 
 /** The text of a memory; its size is counted in UTF-8. */
-export const MemoryContent = keepableText()
+export const MemoryContent = storableText()
   .refine(text => !isBlank(text), { error: 'must not be blank' })
   .refine(text => text.length <= LONGEST_MEMORY && new TextEncoder().encode(text).length <= LONGEST_MEMORY, {
     error: `must not be larger than ${LONGEST_MEMORY} bytes`,

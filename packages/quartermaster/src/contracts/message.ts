@@ -4,12 +4,12 @@ import { AttachmentChip, AttachmentIds } from './attachment.ts'
 import {
   cappedWholeText,
   isBlank,
-  keepableText,
   maybe,
   RowId,
   RowTime,
   rowHead,
   Sha256,
+  storableText,
   waitSecondsText,
 } from './primitives.ts'
 
@@ -40,7 +40,7 @@ export const QUOTED_TEXT =
 
 /** A part of a message: text, or data for programs. */
 export const MessagePart = z.discriminatedUnion('kind', [
-  z.strictObject({ kind: z.literal('text'), text: keepableText() }),
+  z.strictObject({ kind: z.literal('text'), text: storableText() }),
   z.strictObject({ kind: z.literal('data'), data: z.unknown().refine(value => value !== undefined) }),
 ])
 export type MessagePart = z.infer<typeof MessagePart>
@@ -208,10 +208,10 @@ export const InboxRow = z.object({
 export type InboxRow = z.infer<typeof InboxRow>
 
 const content = {
-  text: keepableText().optional().describe('The text. Text and parts together have at most 1 MiB as UTF-8.'),
+  text: storableText().optional().describe('The text. Text and parts together have at most 1 MiB as UTF-8.'),
   parts: z.array(MessagePart).max(MOST_PARTS).optional().describe('More parts: text, or data for programs.'),
   attachments: AttachmentIds.optional().describe('Ids of uploaded files.'),
-  idempotencyKey: keepableText()
+  idempotencyKey: storableText()
     .min(1)
     .max(200)
     .optional()
@@ -261,10 +261,10 @@ export const MESSAGE_ROUTES = {
     query: none,
     body: z
       .strictObject({
-        to: keepableText().min(1).max(128).describe('The id or name of a peer.'),
+        to: storableText().min(1).max(128).describe('The id or name of a peer.'),
         ...content,
         conversationId: ConversationId.optional().describe('The conversation; a new one when absent.'),
-        inReplyTo: keepableText()
+        inReplyTo: storableText()
           .min(1)
           .max(128)
           .optional()
@@ -286,7 +286,7 @@ export const MESSAGE_ROUTES = {
     body: z
       .strictObject({
         ...content,
-        inReplyTo: keepableText()
+        inReplyTo: storableText()
           .min(1)
           .max(128)
           .optional()

@@ -1,7 +1,6 @@
 import { z } from 'zod'
 import {
   type ControlTable,
-  keepableText,
   maybe,
   Name,
   organisation,
@@ -11,6 +10,7 @@ import {
   rowCaller,
   rowHead,
   Sha256,
+  storableText,
 } from './primitives.ts'
 
 /** A token in a list; its text is shown once, when it is made. */
@@ -76,7 +76,7 @@ export const Abilities = z
   .max(Ability.options.length)
   .refine(names => new Set(names).size === names.length, { error: 'must not name one twice' })
 
-export const Role = keepableText().max(200)
+export const Role = storableText().max(200)
 
 /** An agent's place in the organisation, in its file. */
 export const Placement = z.strictObject({
@@ -151,7 +151,7 @@ export const OrganisationFacts = z.object({
 })
 export type OrganisationFacts = z.infer<typeof OrganisationFacts>
 
-export const NewOrganisation = z.strictObject({ name: Name, title: keepableText().min(1).max(200).optional() })
+export const NewOrganisation = z.strictObject({ name: Name, title: storableText().min(1).max(200).optional() })
 export type NewOrganisation = z.infer<typeof NewOrganisation>
 
 /** A workspace in a list. */
@@ -186,7 +186,7 @@ export const NewWorkspace = z.strictObject({
   /** By id or by name; the root when absent. */
   parent: Id.optional(),
   role: Role.optional(),
-  description: keepableText().max(2_000).optional(),
+  description: storableText().max(2_000).optional(),
   abilities: Abilities.optional(),
 })
 export type NewWorkspace = z.infer<typeof NewWorkspace>
@@ -195,7 +195,7 @@ export const WorkspaceChange = z
   .strictObject({
     parent: Id.optional(),
     role: Role.optional(),
-    description: keepableText().max(2_000).optional(),
+    description: storableText().max(2_000).optional(),
     abilities: Abilities.optional(),
     /** Restores an archived workspace. */
     status: z.literal('active').optional(),
@@ -245,7 +245,7 @@ export type TokenScope = z.infer<typeof TokenScope>
 const HOUR_MS = 3_600_000
 
 const tokenWishes = {
-  label: keepableText().min(1).max(200).optional(),
+  label: storableText().min(1).max(200).optional(),
   /** Its lifetime; unlimited when absent. */
   ttlMs: z
     .number()
@@ -257,7 +257,7 @@ const tokenWishes = {
 
 export const NewPerson = z.strictObject({
   name: PersonName,
-  title: keepableText().min(1).max(200).optional(),
+  title: storableText().min(1).max(200).optional(),
   ...tokenWishes,
 })
 export type NewPerson = z.infer<typeof NewPerson>

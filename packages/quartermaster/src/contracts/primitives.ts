@@ -39,17 +39,17 @@ const UNKEEPABLE = /[\0\p{Surrogate}]/u
 const ALL_UNKEEPABLE = new RegExp(UNKEEPABLE, 'gu')
 
 /** Whether every database keeps this text unchanged. */
-export function isKeepable(text: string): boolean {
+export function isStorable(text: string): boolean {
   return !UNKEEPABLE.test(text)
 }
 
 /** The text with a mark for each character that a database would not keep. */
-export function toKeepable(text: string): string {
+export function toStorable(text: string): string {
   return text.replace(ALL_UNKEEPABLE, '�')
 }
 
 /** A text that every database keeps unchanged. */
-export const keepableText = () => z.string().refine(isKeepable, { error: 'must be well-formed text without NUL' })
+export const storableText = () => z.string().refine(isStorable, { error: 'must be well-formed text without NUL' })
 
 const isWhole = [Number.isInteger, { error: 'must be a whole number' }] as const
 

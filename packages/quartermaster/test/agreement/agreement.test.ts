@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
-import { TOLD_TOOLS } from '../../src/contracts/index.ts'
+import { TOOL_NAMES } from '../../src/contracts/index.ts'
 import { openToolbox } from '../../src/index.ts'
 import { CASES, type Case } from './cases.ts'
 import { oldNamesIn } from './old-names.ts'
@@ -189,7 +189,7 @@ describe('a toolbox whose token is taken back', () => {
 describe('tools that others send a model to', () => {
   it('are there', () => {
     const names = new Set(builtIn().map(({ name }) => name))
-    expect(Object.values(TOLD_TOOLS).filter(name => !names.has(name))).toEqual([])
+    expect(Object.values(TOOL_NAMES).filter(name => !names.has(name))).toEqual([])
   })
 })
 

@@ -10,7 +10,7 @@ import { createBuiltinSource } from '../../src/adapters/modules/index.ts'
 import { silentLog } from '../../src/adapters/system/index.ts'
 import { createHost } from '../../src/app/main.ts'
 import { CAPABILITIES_DIR } from '../../src/app/package-info.ts'
-import { remembered } from '../../src/core/kernel/index.ts'
+import { memoize } from '../../src/core/kernel/index.ts'
 import { onEnd } from '../../src/testing/shared-fixture.ts'
 import { tempProject } from '../../src/testing/temp-project.ts'
 
@@ -174,7 +174,7 @@ export async function openUp(cwd: string, { args = [], env = {}, onStarted }: Op
 }
 
 /** From sources this takes longer than `up` waits for a file, the first time. */
-const builtinsLoaded = remembered(async () => {
+const builtinsLoaded = memoize(async () => {
   await createBuiltinSource({ dir: fileURLToPath(CAPABILITIES_DIR), services: {}, version: '' }).load(
     new AbortController().signal,
   )

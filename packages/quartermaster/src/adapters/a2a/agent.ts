@@ -12,7 +12,7 @@ import {
   type WorkspaceRow,
 } from '../../contracts/index.ts'
 import { type Delegations, isOpen, type ListedRow } from '../../core/delegation/index.ts'
-import { type Clock, canonicalJson, fewIssues } from '../../core/kernel/index.ts'
+import { type Clock, canonicalJson, firstIssues } from '../../core/kernel/index.ts'
 import { type Messages, messageText } from '../../core/messages/index.ts'
 import { type CardParts, cardOf } from '../../core/organisation/index.ts'
 import { Refusal } from './errors.ts'
@@ -225,7 +225,7 @@ function notCancelable({ id }: DelegationRow): Refusal {
 function checkedWish(wish: DelegationWish): DelegationWish {
   const result = DelegationWish.safeParse(wish)
   if (result.success) return result.data
-  throw new AppError('INPUT_INVALID', fewIssues(result.error.issues).map(issueText).join(' '))
+  throw new AppError('INPUT_INVALID', firstIssues(result.error.issues).map(issueText).join(' '))
 }
 
 /** A chat with people is no conversation between workspaces. */

@@ -5,11 +5,11 @@ import {
   HOPS_KEY,
   isAppError,
   issueText,
-  keepableText,
   MOST_PARTS,
+  storableText,
   TASK_BYTES,
 } from '../../contracts/index.ts'
-import { fewIssues, parseBoundedJson, textOfBody } from '../../core/kernel/index.ts'
+import { firstIssues, parseBoundedJson, textOfBody } from '../../core/kernel/index.ts'
 import { type Fault, Refusal, restError, rpcError } from './errors.ts'
 
 /** In ProtoJSON, empty values count as absent. */
@@ -21,7 +21,7 @@ function orAbsent<T extends z.ZodType>(schema: T) {
   return z.preprocess(value => value ?? undefined, schema.optional())
 }
 
-const Id = keepableText().min(1).max(1_000)
+const Id = storableText().min(1).max(1_000)
 /** The most history returned; clients may ask for more (§3.2.4). */
 export const MOST_HISTORY = 100
 const HistoryLength = z.coerce
@@ -92,7 +92,7 @@ export type RequestOf<O extends Operation> = z.infer<(typeof REQUESTS)[O]>
 export function parseRequest<O extends Operation>(operation: O, value: unknown): RequestOf<O> {
   const result = REQUESTS[operation].safeParse(value)
   if (result.success) return result.data as RequestOf<O>
-  const issues = fewIssues(result.error.issues)
+  const issues = firstIssues(result.error.issues)
   throw new AppError('INPUT_INVALID', issues.map(issueText).join(' '), { details: { issues } })
 }
 

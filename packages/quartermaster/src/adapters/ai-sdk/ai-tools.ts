@@ -1,6 +1,6 @@
 import { dynamicTool, type JSONSchema7, jsonSchema, type Tool, type ToolSet } from 'ai'
 import type { Progress, Toolbox, ToolboxTool, ToolResult } from '../../contracts/index.ts'
-import { callForModel, type ModelPiece, modelPieces, modelWords } from '../../core/kernel/index.ts'
+import { callForModel, type ModelPiece, modelPieces, textForModel } from '../../core/kernel/index.ts'
 
 /** The tools of a toolbox for the AI SDK: `generateText`, `streamText`, an agent. */
 export async function aiTools(toolbox: Toolbox): Promise<ToolSet> {
@@ -24,9 +24,9 @@ type ModelOutput = Awaited<ReturnType<NonNullable<Tool['toModelOutput']>>>
 
 /** A result as model output. An error stays an error, whatever it contains besides text. */
 function toModelOutput(result: ToolResult): ModelOutput {
-  if (result.isError) return { type: 'error-text', value: modelWords(result) }
+  if (result.isError) return { type: 'error-text', value: textForModel(result) }
   const pieces = modelPieces(result)
-  if (pieces.every(piece => piece.kind === 'text')) return { type: 'text', value: modelWords(result) }
+  if (pieces.every(piece => piece.kind === 'text')) return { type: 'text', value: textForModel(result) }
   return { type: 'content', value: pieces.map(toPart) }
 }
 

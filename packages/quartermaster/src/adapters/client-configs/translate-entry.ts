@@ -1,6 +1,6 @@
 import { sep } from 'node:path'
 import type { ForeignQuestion } from '../../contracts/index.ts'
-import { emptyHeader } from '../../core/kernel/index.ts'
+import { emptyHeaderReason } from '../../core/kernel/index.ts'
 import { doubtfulArguments, freeName, secretNamesOf, separateSecrets } from '../../core/secrets/index.ts'
 import {
   firstOperand,
@@ -247,7 +247,7 @@ function texts(value: unknown): Record<string, string> {
 /** An empty header may be one that a person has to fill in. */
 function headerNotes(upstream: string, { headers }: Record<string, unknown>): string[] {
   return Object.entries(texts(headers)).flatMap(([header, value]) => {
-    const what = emptyHeader(header, value)
+    const what = emptyHeaderReason(header, value)
     const secret = ownName(upstream, header)
     const whole = `${value.trim()} \${secret:${secret}}`.trimStart()
     const step = `If one belongs there, put it into secrets.json as "${secret}", make the header "${whole}", then: quartermaster reload`

@@ -13,7 +13,7 @@ import {
   Progress,
   UrlQuestion,
 } from '../../contracts/index.ts'
-import { toldError } from '../../core/kernel/index.ts'
+import { parseErrorResponse } from '../../core/kernel/index.ts'
 import { Dropped, sendAlone } from '../http-exchange/index.ts'
 
 export interface ControlClientOptions {
@@ -151,7 +151,7 @@ const MAX_REFUSAL_BYTES = 1024 * 1024
 async function refusal(response: IncomingMessage, failures: Failures): Promise<AppError> {
   try {
     const body: unknown = JSON.parse(await readText(response, MAX_REFUSAL_BYTES))
-    return toldError(body) ?? failures.stranger(undefined)
+    return parseErrorResponse(body) ?? failures.stranger(undefined)
   } catch (cause) {
     return failures.stranger(cause)
   }

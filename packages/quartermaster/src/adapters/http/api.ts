@@ -11,7 +11,7 @@ import {
   type Control,
   DEFAULT_ORGANISATION,
   isAppError,
-  isKeepable,
+  isStorable,
   issueText,
   type Settings,
 } from '../../contracts/index.ts'
@@ -21,7 +21,7 @@ import {
   type Clock,
   createInFlight,
   createRateLimit,
-  fewIssues,
+  firstIssues,
   watchAccess,
   whileAdmitted,
 } from '../../core/kernel/index.ts'
@@ -242,7 +242,7 @@ function refuseUnkeepable(c: Context<HttpEnv>): void {
   const issues = [
     ...Object.entries(c.req.param()).map(([name, text]) => ({ path: ['path', name], text })),
     ...Object.entries(c.req.queries()).map(([name, texts]) => ({ path: ['query', name], text: texts.join('') })),
-  ].flatMap(({ path, text }) => (isKeepable(text) ? [] : [{ path, message: 'must be well-formed text without NUL' }]))
+  ].flatMap(({ path, text }) => (isStorable(text) ? [] : [{ path, message: 'must be well-formed text without NUL' }]))
   if (issues.length > 0) throw invalid(issues)
   if (!isUtf8(c.req.url)) throw invalid([{ path: [], message: 'The address must be UTF-8 where it has %XX' }])
 }
@@ -266,8 +266,8 @@ function parsed(where: string, schema: NonNullable<ApiRoute['body']>, value: unk
   throw invalid(result.error.issues.map(issue => ({ ...issue, path: [where, ...issue.path] })))
 }
 
-function invalid(all: Parameters<typeof fewIssues>[0]): AppError {
-  const issues = fewIssues(all)
+function invalid(all: Parameters<typeof firstIssues>[0]): AppError {
+  const issues = firstIssues(all)
   return new AppError('INPUT_INVALID', issues.map(issueText).join(' '), { details: { issues } })
 }
 

@@ -7,7 +7,7 @@ import {
   AppError,
   AttachmentName,
   MediaType,
-  toKeepable,
+  toStorable,
 } from '../../contracts/index.ts'
 import { fileNameIn, savedAs } from './answers.ts'
 import type { HttpEnv } from './request.ts'
@@ -72,7 +72,7 @@ function nameIn(c: Context<HttpEnv>): string {
   const said = fileNameIn(c.req.header('content-disposition')) ?? c.req.query('name')
   if (said === undefined)
     throw new AppError('INPUT_INVALID', 'Say what the file is called: ?name=, or Content-Disposition.')
-  const parsed = AttachmentName.safeParse(toKeepable(said))
+  const parsed = AttachmentName.safeParse(toStorable(said))
   if (parsed.success) return parsed.data
   throw new AppError('INPUT_INVALID', `The name of the file ${parsed.error.issues[0]?.message ?? 'is none'}.`)
 }

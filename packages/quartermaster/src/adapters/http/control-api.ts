@@ -11,7 +11,7 @@ import {
   issueText,
   type PersonControl,
 } from '../../contracts/index.ts'
-import { didYouMean, fewIssues, traceFrom } from '../../core/kernel/index.ts'
+import { didYouMean, firstIssues, traceFrom } from '../../core/kernel/index.ts'
 import { createOpenQuestions, ndjsonAnswer, type OpenQuestions } from './answers.ts'
 import { type ErrorReporter, problemResponse } from './errors.ts'
 import { bearerIn, limitInFlight, notAdmin } from './guard.ts'
@@ -152,7 +152,7 @@ export function unsupportedMediaType(): Response {
 function parseInput(operation: ControlOperation, value: unknown): unknown {
   const parsed = CONTROL[operation].input.safeParse(value)
   if (parsed.success) return parsed.data
-  const issues = fewIssues(parsed.error.issues)
+  const issues = firstIssues(parsed.error.issues)
   const list = issues.map(issueText).join(' ')
   throw new AppError('INPUT_INVALID', `The input of "${operation}" is not right. ${list}`, { details: { issues } })
 }

@@ -1,6 +1,6 @@
 import type { ErrorObject } from 'ajv'
 import { type Issue, issueText } from '../../contracts/index.ts'
-import { didYouMean, fewIssues } from '../../core/kernel/index.ts'
+import { didYouMean, firstIssues } from '../../core/kernel/index.ts'
 
 interface Findings {
   readonly errors: readonly ErrorObject[]
@@ -26,7 +26,7 @@ const MOST_WORDED = 20
 export function limitIssues(issues: readonly Issue[], maxIssues: number, others = 0): Issue[] {
   if (issues.length === 0) return []
   const unique = [...new Map(issues.map(issue => [JSON.stringify(issue), issue])).values()]
-  return fewIssues(unique, maxIssues, others)
+  return firstIssues(unique, maxIssues, others)
 }
 
 /** What a failure adds to those before it. A union comes after the failures of its branches, and replaces them. */

@@ -9,7 +9,7 @@ import {
   type ToolboxTool,
   type ToolResult,
 } from '../../contracts/index.ts'
-import { callForModel, isSeenPicture, type ModelPiece, modelPieces, modelWords } from '../../core/kernel/index.ts'
+import { callForModel, isModelImage, type ModelPiece, modelPieces, textForModel } from '../../core/kernel/index.ts'
 
 /** The tools of a toolbox for LangChain: `createAgent`, `bindTools`, a `ToolNode`. */
 export async function langchainTools(toolbox: Toolbox): Promise<StructuredTool[]> {
@@ -27,7 +27,7 @@ interface ToolRun extends RunnableConfig {
 /** Converts a failed result to an exception: our error with its code, or the tool's text. */
 function toError(result: ToolResult): Error {
   const told = ErrorBody.safeParse(result._meta?.['quartermaster/error'])
-  return told.success ? AppError.fromJSON(told.data) : new Error(modelWords(result), { cause: result })
+  return told.success ? AppError.fromJSON(told.data) : new Error(textForModel(result), { cause: result })
 }
 
 /** A symbol instead of a private field, because objects that inherit from a tool need it too. */
@@ -94,7 +94,7 @@ function toMessage(result: ToolResult, { name, toolCallId }: { name: string; too
 
 /** The file types that LangChain's models convert in tool answers. Others are dropped silently, or fail. */
 function isConverted(mimeType: string): boolean {
-  return isSeenPicture(mimeType) || mimeType === 'application/pdf'
+  return isModelImage(mimeType) || mimeType === 'application/pdf'
 }
 
 /**
@@ -105,7 +105,7 @@ function toBlock(piece: ModelPiece) {
   if (piece.kind === 'text') return { type: 'text' as const, text: piece.text }
   const { mimeType, data, name } = piece
   const file = { source_type: 'base64' as const, mime_type: mimeType, mimeType, data }
-  if (isSeenPicture(mimeType)) return { type: 'image' as const, ...file }
+  if (isModelImage(mimeType)) return { type: 'image' as const, ...file }
   // OpenAI's model rejects a file without a name.
   return { type: 'file' as const, ...file, metadata: { filename: name ?? 'file.pdf' } }
 }

@@ -10,9 +10,9 @@ import {
   type Cancel,
   type Clock,
   createListeners,
+  createReopenDelay,
   type Listeners,
   type Random,
-  reopening,
 } from '../../core/kernel/index.ts'
 import { type RequestFacts, toolboxError } from './toolbox-error.ts'
 
@@ -109,7 +109,7 @@ export function keepListening(
   { clock, random, onOpen, isFinal }: KeepListeningOptions,
 ): Cancel {
   const stop = new AbortController()
-  const pauseAfter = reopening(PAUSES)
+  const pauseAfter = createReopenDelay(PAUSES)
   let cancelPause: Cancel = () => {}
   const pause = (ms: number) =>
     new Promise<void>(resolve => {
@@ -165,7 +165,7 @@ export function createToolList(fetch: () => Promise<readonly ToolboxTool[]>): To
 
   function changed(): void {
     known = undefined
-    listeners.tell()
+    listeners.notify()
   }
 
   return {

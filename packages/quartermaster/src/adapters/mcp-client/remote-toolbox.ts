@@ -25,7 +25,7 @@ import {
   VIEW_URI,
   WHEN_DISABLED_META,
 } from '../../contracts/index.ts'
-import { errorResult, inputObject, refuseNoPlace, unmarked } from '../../core/kernel/index.ts'
+import { errorResult, inputObject, validateResultPosition, withoutErrorMark } from '../../core/kernel/index.ts'
 import {
   type ConnectionDeps,
   checkedAddress,
@@ -98,7 +98,7 @@ function toolboxOver(
     detail,
     async page(resultId, offset) {
       refuseClosed()
-      refuseNoPlace(resultId, offset)
+      validateResultPosition(resultId, offset)
       return toPage(await contentAt(`quartermaster://results/${resultId}?offset=${offset}`), address)
     },
     async call(name, input, options = {}) {
@@ -205,7 +205,7 @@ async function send(
       }),
     { isCall: true, signal },
   )
-  return unmarked(result as ToolResult)
+  return withoutErrorMark(result as ToolResult)
 }
 
 /** The error for arguments that JSON cannot hold. Only checked after a failure. */

@@ -18,7 +18,7 @@ import {
   type ToolResult,
   WaitingHandle,
 } from '../../contracts/index.ts'
-import { toldError, withoutRest } from '../../core/kernel/index.ts'
+import { parseErrorResponse, withoutContinuation } from '../../core/kernel/index.ts'
 
 /** Connection errors after which certainly nothing was sent. */
 const NOT_SENT = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH'])
@@ -70,7 +70,7 @@ function refusal(thrown: SdkHttpError, request: RequestFacts): AppError {
   const { href } = request.url
   if (status === 401) return tokenRefused(request)
   const isElsewhere = status === 404 || status === 405 || status < 400
-  const error = toldError(jsonIn(thrown.data.text))
+  const error = parseErrorResponse(jsonIn(thrown.data.text))
   if (error && !(request.isFirst && isElsewhere)) return error
   // A server that failed may have executed the call.
   if (status >= 500) return lost(`HTTP ${status}`, thrown, request)
@@ -147,5 +147,5 @@ export function toCallAnswer({ _meta: meta = {}, resultType: _kind, ...result }:
   const kept = KeptResult.safeParse(meta[KEPT_META])
   if (!kept.success) return { operationId, result: plain }
   // The link to the rest repeats `kept`, for clients that read only the content.
-  return { operationId, result: { ...plain, content: withoutRest(plain.content) }, kept: kept.data }
+  return { operationId, result: { ...plain, content: withoutContinuation(plain.content) }, kept: kept.data }
 }

@@ -15,7 +15,7 @@ import {
 } from '../../contracts/index.ts'
 import { type AgentSession, type Agents, agentViewOf } from '../../core/agents/index.ts'
 import type { Tool } from '../../core/catalogue/index.ts'
-import { type Cancel, errorResult, type Ids, unmarked } from '../../core/kernel/index.ts'
+import { type Cancel, errorResult, type Ids, withoutErrorMark } from '../../core/kernel/index.ts'
 import { type Calls, checkWhenDisabled } from '../../core/operations/index.ts'
 import { type AgentTools, findTool, listTools, toolNotFound, versionsOf } from './agent-tools.ts'
 import { validateIdempotencyKey } from './mcp-request.ts'
@@ -87,7 +87,7 @@ export function inProcessToolbox(session: AgentSession, { ask }: ToolboxOptions,
           canAnswer,
           ask: askHost,
         }
-        return unmarked(toMcpResult(await deps.calls.call(request), grant.tool, MODERN) as ToolResult)
+        return withoutErrorMark(toMcpResult(await deps.calls.call(request), grant.tool, MODERN) as ToolResult)
       } catch (error) {
         return failed(error, { signal, isBare: showsOutput(grant.tool, MODERN) })
       }

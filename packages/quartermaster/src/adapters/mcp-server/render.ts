@@ -10,7 +10,7 @@ import {
   type WaitingHandle,
 } from '../../contracts/index.ts'
 import type { Tool } from '../../core/catalogue/index.ts'
-import { isStripped, unsaid } from '../../core/kernel/index.ts'
+import { isStructureDropped, withoutSucceededMeta } from '../../core/kernel/index.ts'
 
 /** The client's protocol era: results and tools are rendered differently for each. */
 export interface Era {
@@ -91,14 +91,14 @@ const POSITION_DEPENDENT = /"\$(?:id|anchor|dynamicAnchor)":|"\$(?:ref|dynamicRe
 export function toMcpResult(answer: CallAnswer, tool: Tool, era: Era): CallToolResult {
   const { result, kept, waiting, operationId } = answer
   if (waiting) return waitingResult(answer, waiting)
-  if (!kept) return isStripped(result) ? strippedResult(answer, tool, era) : toWire(result, operationId, era)
-  const rest = withLinkToRest(unsaid(result), kept)
+  if (!kept) return isStructureDropped(result) ? strippedResult(answer, tool, era) : toWire(result, operationId, era)
+  const rest = withLinkToRest(withoutSucceededMeta(result), kept)
   const cut = toWire({ ...rest, _meta: { ...rest._meta, [KEPT_META]: kept } }, operationId, era)
   return result.isError || !showsOutput(tool, era) ? cut : markSucceeded(cut, succeededNote(tool.name, READ_ON))
 }
 
 function strippedResult({ result, operationId }: CallAnswer, tool: Tool, era: Era): CallToolResult {
-  const wire = toWire(unsaid(result), operationId, era)
+  const wire = toWire(withoutSucceededMeta(result), operationId, era)
   return showsOutput(tool, era) ? markSucceeded(wire, succeededNote(tool.name, LEFT_OUT)) : wire
 }
 
@@ -131,8 +131,12 @@ export function toMcpOutcome(
   now: Tool | undefined,
 ): CallToolResult {
   const kept = KeptResult.safeParse(result._meta?.[KEPT_META])
-  const wire = toWire(kept.success ? withLinkToRestOfTask(unsaid(result), kept.data) : unsaid(result), id, MODERN)
-  if (!isStripped(result) || result.isError || (now && !showsOutput(now, MODERN))) return wire
+  const wire = toWire(
+    kept.success ? withLinkToRestOfTask(withoutSucceededMeta(result), kept.data) : withoutSucceededMeta(result),
+    id,
+    MODERN,
+  )
+  if (!isStructureDropped(result) || result.isError || (now && !showsOutput(now, MODERN))) return wire
   return markSucceeded(wire, succeededNote(tool, kept.success ? READ_ON : LEFT_OUT))
 }
 

@@ -1,6 +1,6 @@
 import { issueText, McpServerConfig, UpstreamConfig } from '../../contracts/index.ts'
 import type { Mount } from '../../core/agents/index.ts'
-import { canonicalJson, type Digest, fewIssues } from '../../core/kernel/index.ts'
+import { canonicalJson, type Digest, firstIssues } from '../../core/kernel/index.ts'
 
 /** A server that a capability names for an agent. */
 export interface CapabilityServerRequest {
@@ -172,7 +172,7 @@ function toUpstream(server: unknown): { config: UpstreamConfig } | { reason: str
 }
 
 function unusable(issues: readonly { path: PropertyKey[]; message: string }[]): { reason: string } {
-  const [first] = fewIssues(issues)
+  const [first] = firstIssues(issues)
   return { reason: `It names an MCP server that cannot be mounted: ${first ? issueText(first) : 'it is none.'}` }
 }
 

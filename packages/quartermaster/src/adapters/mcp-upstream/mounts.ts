@@ -76,7 +76,7 @@ export function createMounts(deps: MountsDeps): Mounts {
 
   async function mount(name: string, config: UpstreamConfig, mountedAt: number): Promise<void> {
     const { create } = await deps.parts()
-    const upstream = create({ name, config, mountedAt, revokedAgents, onChange, onState: watchers.tell })
+    const upstream = create({ name, config, mountedAt, revokedAgents, onChange, onState: watchers.notify })
     await upstream.remember().catch(error => {
       unread.set(upstream, messageOf(error))
       tellOnce(name, messageOf(error))

@@ -25,7 +25,7 @@ function situation() {
     let isStarting = false
     const move = (to: boolean) => {
       isStarting = to
-      states.tell()
+      states.notify()
     }
     return {
       announce: () => void announced.push(name),

@@ -237,7 +237,7 @@ function createUpstreamSource({ ready, upstreams, log }: UpstreamSourceDeps): Up
     },
     changed() {
       version++
-      listeners.tell()
+      listeners.notify()
     },
   }
 }

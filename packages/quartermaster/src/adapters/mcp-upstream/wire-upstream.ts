@@ -352,7 +352,7 @@ function createUpstreamDependency(
     fix: `See what it says: quartermaster logs ${name}`,
     onChange: listeners.add,
   })
-  return { definition, changed: listeners.tell }
+  return { definition, changed: listeners.notify }
 }
 
 interface DownloadParts {

@@ -1,6 +1,6 @@
 import type { tool as makeTool } from '@openai/agents'
 import { AppError, type Toolbox, type ToolboxTool } from '../../contracts/index.ts'
-import { callForModel, isSeenPicture, type ModelPiece } from '../../core/kernel/index.ts'
+import { callForModel, isModelImage, type ModelPiece } from '../../core/kernel/index.ts'
 import { readArguments, toOutput } from './model-output.ts'
 
 type MakeTool = typeof makeTool
@@ -72,7 +72,7 @@ async function isOffered(name: string, toolbox: Toolbox): Promise<boolean> {
 function toPart(piece: ModelPiece) {
   if (piece.kind === 'text') return { type: 'text', text: piece.text }
   const { mimeType: mediaType, data, name = 'file' } = piece
-  return isSeenPicture(mediaType)
+  return isModelImage(mediaType)
     ? { type: 'image', image: { data, mediaType } }
     : { type: 'file', file: { data, mediaType, filename: name } }
 }

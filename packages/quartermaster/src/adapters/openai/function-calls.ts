@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { IdempotencyKey, type Toolbox, type ToolboxCallOptions } from '../../contracts/index.ts'
-import { callForModel, isSeenPicture, type ModelPiece } from '../../core/kernel/index.ts'
+import { callForModel, isModelImage, type ModelPiece } from '../../core/kernel/index.ts'
 import { readArguments, toOutput, toWords } from './model-output.ts'
 
 /** A call in `response.output` of the Responses API. */
@@ -95,7 +95,7 @@ function toPart(piece: ModelPiece): OutputPart {
   if (piece.kind === 'text') return { type: 'input_text', text: piece.text }
   const { mimeType, data, name = 'file' } = piece
   const url = `data:${mimeType};base64,${data}`
-  return isSeenPicture(mimeType)
+  return isModelImage(mimeType)
     ? { type: 'input_image', image_url: url, detail: 'auto' }
     : { type: 'input_file', filename: name, file_data: url }
 }

@@ -1,9 +1,9 @@
 import type { ToolResult } from '../../contracts/index.ts'
-import { isSeenPicture, type ModelPiece, modelPieces, modelWords } from '../../core/kernel/index.ts'
+import { isModelImage, type ModelPiece, modelPieces, textForModel } from '../../core/kernel/index.ts'
 
 /** A result as text. These APIs have no error flag, so the text says it. */
 export function toWords(result: ToolResult): string {
-  return result.isError ? `Error: ${modelWords(result)}` : modelWords(result)
+  return result.isError ? `Error: ${textForModel(result)}` : textForModel(result)
 }
 
 /** A result as text if it has only text, otherwise as parts. */
@@ -15,7 +15,7 @@ export function toOutput<Part>(result: ToolResult, toPart: (piece: ModelPiece) =
 
 /** The file types of the Responses API (https://developers.openai.com/api/docs/guides/file-inputs); it rejects all others. */
 function isTaken(mimeType: string): boolean {
-  return isSeenPicture(mimeType) || TEXT.test(mimeType) || DOCUMENT.test(mimeType)
+  return isModelImage(mimeType) || TEXT.test(mimeType) || DOCUMENT.test(mimeType)
 }
 
 const TEXT = /^(text\/[\w.+-]+|application\/(json|xml|x-yaml|yaml|javascript|typescript|x-sh))$/

@@ -1,5 +1,5 @@
 import { Name } from '../../contracts/index.ts'
-import { isOwnHeader } from '../../core/kernel/index.ts'
+import { isTransportHeader } from '../../core/kernel/index.ts'
 import {
   type ApiDocument,
   createReferences,
@@ -191,7 +191,7 @@ function schemeOf(name: string, scheme: Node, secret: string): MappedSecurity {
   const field = textIn(scheme, 'name') ?? ''
   const is = String(scheme.scheme ?? '').toLowerCase()
   const needs = (what: string) => [{ name: secret, scheme: name, what }]
-  if (type === 'apiKey' && place === 'header' && isOwnHeader(field))
+  if (type === 'apiKey' && place === 'header' && isTransportHeader(field))
     throw new Unmappable(`It wants its key in the header "${field}", which is set by itself.`)
   if (type === 'apiKey' && place === 'header')
     return { ...NOTHING, headers: { [field]: reference }, secrets: needs(`the key for the header "${field}"`) }

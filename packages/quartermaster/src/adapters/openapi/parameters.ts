@@ -1,4 +1,4 @@
-import { isOwnHeader } from '../../core/kernel/index.ts'
+import { isTransportHeader } from '../../core/kernel/index.ts'
 import { freeNames, isRecord, type Node, nameOf, recordsIn, textIn, Unmappable } from './api-document.ts'
 import type { FoundOperation } from './operations.ts'
 import { isScalar, type Schemas } from './schema.ts'
@@ -57,7 +57,7 @@ function obstacle(one: Node, options: Schemas): string | undefined {
   const { follow } = options.references
   const outer = follow(schema)
   if (isScalar(outer))
-    return place === 'header' && isOwnHeader(String(name)) ? 'is a header that is set by itself' : undefined
+    return place === 'header' && isTransportHeader(String(name)) ? 'is a header that is set by itself' : undefined
   const isList = outer.type === 'array' && isScalar(follow(outer.items))
   if (place === 'query' && isList && (style ?? 'form') === 'form' && explode !== false) return undefined
   return 'is a list or an object in a form that is not written here'

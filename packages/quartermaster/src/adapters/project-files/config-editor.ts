@@ -7,7 +7,7 @@ import {
   type UpstreamConfig,
   type UpstreamConsent,
 } from '../../contracts/index.ts'
-import { consentPrefix, upstreamUnit, whichThereAre } from '../../core/kernel/index.ts'
+import { consentPrefix, suggestOrList, upstreamUnit } from '../../core/kernel/index.ts'
 import { type Edit, type EditedFile, editText, previewEdits } from './agent-entry.ts'
 import {
   configText,
@@ -329,7 +329,7 @@ function taken(name: string): AppError {
 }
 
 function unknown(name: string, known: readonly string[]): AppError {
-  const hint = whichThereAre(name, known)
+  const hint = suggestOrList(name, known)
   return new AppError('NAME_UNKNOWN', `The configuration names no upstream "${name}".${hint}`)
 }
 

@@ -2,7 +2,7 @@ import {
   type AgentPrompt,
   type AgentView,
   type PromptOptions,
-  TOLD_TOOLS,
+  TOOL_NAMES,
   type Toolbox,
   type ViewedTool,
 } from '../../contracts/index.ts'
@@ -158,7 +158,7 @@ const AS_COMMANDS: Manner = {
   opening: ({ agent }) =>
     `You are "${line(agent)}". Your tools are commands that you run in a shell. They come from these capabilities:`,
   rule: ({ tools }) =>
-    [...HOW_TO, ...(tools.some(({ name }) => name === TOLD_TOOLS.docs) ? [READING] : []), LAST].join('\n'),
+    [...HOW_TO, ...(tools.some(({ name }) => name === TOOL_NAMES.docs) ? [READING] : []), LAST].join('\n'),
   bullet: tool => `\`quartermaster ${tool.shell}\` (\`${tool.name}\`): ${line(tool.short)}`,
   heading: ({ name }) => `\`${name}\``,
   explains: () => true,

@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module'
 import { fileURLToPath } from 'node:url'
 import { Worker } from 'node:worker_threads'
-import { remembered } from '../../core/kernel/index.ts'
+import { memoize } from '../../core/kernel/index.ts'
 import type { WorkerSettings } from './protocol.ts'
 
 type StartWorker = (name: string, settings: WorkerSettings) => Worker
@@ -24,7 +24,7 @@ const COMPILED = new URL('worker.js', import.meta.url)
 const DRIVER = '@photostructure/sqlite'
 
 /** For tests: Node 20 does not run TypeScript. */
-const bundleSource = remembered(async (): Promise<string> => {
+const bundleSource = memoize(async (): Promise<string> => {
   const { build } = await import('esbuild')
   const driver = createRequire(import.meta.url).resolve(DRIVER)
   const { outputFiles } = await build({

@@ -9,7 +9,7 @@ import { connectToOwner, type Owner, openDataFolder } from '../../adapters/data-
 import { type FindOptions, type Gateway, type OpenFiles, runBridge } from '../../adapters/mcp-bridge/index.ts'
 import { createIds, createSystemClock, systemRandom } from '../../adapters/system/index.ts'
 import { AppError, type Control, ErrorBody } from '../../contracts/index.ts'
-import { type Clock, remembered } from '../../core/kernel/index.ts'
+import { type Clock, memoize } from '../../core/kernel/index.ts'
 import { locateProject, type ProjectPlace } from '../project/locate-project.ts'
 
 export interface ConnectOptions extends ProjectPlace {
@@ -50,7 +50,7 @@ function startCommand({ from, config, data }: ProjectPlace): string {
 
 /** The bridge runs beside the agent and opens the files it names; the data folder stays closed. Most clients never need it. */
 function filesOpener(place: ProjectPlace): OpenFiles {
-  const open = remembered(async () => {
+  const open = memoize(async () => {
     const { createFilesOpener } = await import('../../capabilities/shared/attachments.ts')
     return createFilesOpener(await locateProject(place))
   })

@@ -35,7 +35,13 @@ import {
   toolDetail,
 } from '../../core/agents/index.ts'
 import { type Capability, type Op, registerOp } from '../../core/catalogue/index.ts'
-import { createListeners, fewIssues, type Log, refuseNoPlace, withoutUndefined } from '../../core/kernel/index.ts'
+import {
+  createListeners,
+  firstIssues,
+  type Log,
+  validateResultPosition,
+  withoutUndefined,
+} from '../../core/kernel/index.ts'
 import type { KeptResults } from '../../core/operations/index.ts'
 import { createEarlyChanges, type EarlyChanges } from '../project/lazy-store.ts'
 import { openProject, type Project } from '../project/project.ts'
@@ -192,7 +198,7 @@ function refuseWrong(agents: Agents, name: string): void {
 function parseCall(request: unknown): ControlInput<'call'> {
   const parsed = CONTROL.call.input.omit({ consented: true }).safeParse(request)
   if (parsed.success) return parsed.data
-  throw new AppError('INPUT_INVALID', fewIssues(parsed.error.issues).map(issueText).join(' '))
+  throw new AppError('INPUT_INVALID', firstIssues(parsed.error.issues).map(issueText).join(' '))
 }
 
 /** The tools of the agent whose token this is, behind a running `up`: the same as in its process. */
@@ -217,13 +223,13 @@ function hostToolbox(
     call: async (name, input, options) => toolbox.call(name, withoutUndefined(input), options),
     async page(resultId, offset) {
       if (isClosed) throw closedToolbox()
-      refuseNoPlace(resultId, offset)
+      validateResultPosition(resultId, offset)
       const { text, nextOffset } = await results.page(caller, resultId, offset)
       return nextOffset === undefined ? { text } : { text, nextOffset }
     },
     onChange(listener) {
       if (isClosed) throw closedToolbox()
-      stopFollowing ??= toolbox.onChange(listeners.tell)
+      stopFollowing ??= toolbox.onChange(listeners.notify)
       return listeners.add(listener)
     },
     async close() {

@@ -7,7 +7,7 @@ import {
   type OutboundWorker,
   type RemoteAgents,
 } from '../../core/external-peers/index.ts'
-import { type Log, remembered } from '../../core/kernel/index.ts'
+import { type Log, memoize } from '../../core/kernel/index.ts'
 import type { OpenedStore } from '../project/open-store.ts'
 import type { Project } from '../project/project.ts'
 
@@ -27,7 +27,7 @@ export function buildExternalPeers(
 ): BuiltExternalPeers {
   let isUsed = false
   // Loaded with the first request: most processes have no external peer.
-  const client = remembered(async () => {
+  const client = memoize(async () => {
     isUsed = true
     const { createA2aClient } = await import('../../adapters/a2a-client/index.ts')
     return createA2aClient({ clock })

@@ -18,7 +18,7 @@ import { type AgentSession, type Agents, agentViewOf } from '../../core/agents/i
 import { attachmentHandlers, mostBytes } from '../../core/attachments/index.ts'
 import { delegationHandlers } from '../../core/delegation/index.ts'
 import { type ExternalPeers, externalPeerHandlers } from '../../core/external-peers/index.ts'
-import { type Log, remembered } from '../../core/kernel/index.ts'
+import { type Log, memoize } from '../../core/kernel/index.ts'
 import { memoryHandlers } from '../../core/memory/index.ts'
 import { chatHandlers, messageHandlers, readerOf } from '../../core/messages/index.ts'
 import {
@@ -141,7 +141,7 @@ export function a2aMounts({
   skillsOf(place: Workspace): Skill[] | undefined
 }): Mount[] {
   // Loaded with the first request: most processes never get one.
-  const front = remembered(async (): Promise<A2aFront> => {
+  const front = memoize(async (): Promise<A2aFront> => {
     const { createA2aFront } = await import('../../adapters/a2a/index.ts')
     return createA2aFront({ ...store, ...api, ids: createIds(), log, settings, skillsOf, version: VERSION })
   })

@@ -1,6 +1,6 @@
 import { createIds, createSystemClock } from '../../adapters/system/index.ts'
 import type { Control, OperationChange } from '../../contracts/index.ts'
-import { type Log, remembered } from '../../core/kernel/index.ts'
+import { type Log, memoize } from '../../core/kernel/index.ts'
 import { createControl } from '../control/control.ts'
 import { type LazyStore, lazyStore } from '../project/lazy-store.ts'
 import type { Project } from '../project/project.ts'
@@ -32,7 +32,7 @@ export async function createLocalRuntime(
   const owner = createIds().next('process')
   const clock = createSystemClock()
   const storage = lazyStore({ dataDir, choice, settings, clock, log, owner, onChange })
-  const peers = remembered(async () => buildExternalPeers(project, await storage.open(), log))
+  const peers = memoize(async () => buildExternalPeers(project, await storage.open(), log))
   const withWorkspaces = async () => {
     const opened = await storage.open()
     // Only one that stays sends what its agents delegate: no other process has the folder.

@@ -1,4 +1,4 @@
-import { type Actor, messageOf, type Platform, QUOTED_TEXT, TOLD_TOOLS, type ViewKind } from '../../contracts/index.ts'
+import { type Actor, messageOf, type Platform, QUOTED_TEXT, TOOL_NAMES, type ViewKind } from '../../contracts/index.ts'
 import type { AgentSession, View } from '../../core/agents/index.ts'
 import { createAttachmentService } from '../../core/attachments/index.ts'
 import { createDelegationService } from '../../core/delegation/index.ts'
@@ -72,7 +72,7 @@ export function createPlatform(
 /** A store that does not answer delays no session: it begins without memories. */
 const PATIENCE_MS = 500
 
-const { call, describe, find, status, reply, wait } = TOLD_TOOLS
+const { call, describe, find, status, reply, wait } = TOOL_NAMES
 
 const LISTED = {
   direct: 'All tools that work now are listed; what is listed changes when one fails or comes back.',

@@ -22,7 +22,7 @@ import { agentViewOf, filterTools, listTools, refuseIssues, toolDetail } from '.
 import { type ConsentOperationDefinition, isOnceOnly } from '../../core/catalogue/index.ts'
 import type { Delegations } from '../../core/delegation/index.ts'
 import type { ExternalPeers } from '../../core/external-peers/index.ts'
-import { didYouMean, unsaid, whichThereAre } from '../../core/kernel/index.ts'
+import { didYouMean, suggestOrList, withoutSucceededMeta } from '../../core/kernel/index.ts'
 import type { Memory } from '../../core/memory/index.ts'
 import type { Organisation, Tokens } from '../../core/organisation/index.ts'
 import type { Runtime } from '../bootstrap/runtime.ts'
@@ -105,7 +105,7 @@ export function createControl(runtime: Runtime, parts: ControlParts): Control {
         ask: openPage && ((question, wanted) => askForPage(question, asked => openPage(asked, wanted))),
         canAnswer: kind => kind === 'url',
       })
-      return { ...answer, result: unsaid(answer.result) }
+      return { ...answer, result: withoutSucceededMeta(answer.result) }
     },
     readResult: async ({ agent, resultId, offset }) => results.page(agents.session(agent).caller, resultId, offset),
     recheck: ({ name, force = false }) => recheckWithUpstreams(runtime, { name, force, from: parts.from }, clock),
@@ -302,7 +302,7 @@ function only(agent: AgentConfig, capability: string): AgentConfig {
 function refuseUnknownConsent(names: readonly string[], known: readonly string[]): void {
   const unknown = names.find(name => !known.includes(name))
   if (unknown === undefined) return
-  const hint = whichThereAre(unknown, known)
+  const hint = suggestOrList(unknown, known)
   throw new AppError('CONFIG_INVALID', `No capability declares the consent operation "${unknown}".${hint}`)
 }
 

@@ -10,7 +10,7 @@ import {
   type DocsQuestion,
   isAppError,
   type PersonControl,
-  TOLD_TOOLS,
+  TOOL_NAMES,
   type ToolResult,
 } from '../../contracts/index.ts'
 import { filterTools } from '../../core/agents/index.ts'
@@ -109,7 +109,7 @@ async function controlOver(toolbox: RemoteToolbox): Promise<AgentControl> {
     },
     // The tool decides how much is answered at once.
     async docs({ agent: _own, whole: _whole, ...question }, { signal } = {}) {
-      const result = await toolbox.call(TOLD_TOOLS.docs, question, { signal }).catch(withoutDocs)
+      const result = await toolbox.call(TOOL_NAMES.docs, question, { signal }).catch(withoutDocs)
       return toDocs(question, result, toCallAnswer(result).result.isError ?? false)
     },
   }
@@ -117,7 +117,7 @@ async function controlOver(toolbox: RemoteToolbox): Promise<AgentControl> {
 
 function withoutDocs(error: unknown): never {
   if (!isAppError(error) || error.code !== 'TOOL_NOT_FOUND') throw error
-  throw new AppError('TOOL_NOT_FOUND', `This agent has no tool "${TOLD_TOOLS.docs}", so it has no documentation.`)
+  throw new AppError('TOOL_NOT_FOUND', `This agent has no tool "${TOOL_NAMES.docs}", so it has no documentation.`)
 }
 
 /** The facts behind the text are in its metadata; a page is the first text block. */

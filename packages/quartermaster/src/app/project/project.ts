@@ -33,7 +33,7 @@ import type {
   Source,
   WebService,
 } from '../../core/catalogue/index.ts'
-import { type Log, remembered } from '../../core/kernel/index.ts'
+import { type Log, memoize } from '../../core/kernel/index.ts'
 import { KNOWLEDGE_SOURCE } from '../../core/knowledge/index.ts'
 import type { EffectKinds, SqlConnection } from '../../core/operations/index.ts'
 import { CAPABILITIES_DIR, PACKAGE_ENTRIES, PAGES, VERSION } from '../package-info.ts'
@@ -282,7 +282,7 @@ const LONGEST_SHORT = 1024
 export function effectKindsOf(project: Project): EffectKinds {
   const { projectDir, dataDir } = project
   // Loaded on demand: most commands need no database.
-  const readers = remembered(async () => {
+  const readers = memoize(async () => {
     const { createSqliteReaders } = await import('../../adapters/storage-sqlite/index.ts')
     return createSqliteReaders()
   })

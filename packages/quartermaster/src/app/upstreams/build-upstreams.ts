@@ -14,9 +14,9 @@ import {
   type Digest,
   type Ids,
   type Log,
+  memoize,
   type Random,
-  remembered,
-  upstreamIn,
+  upstreamOfUnit,
 } from '../../core/kernel/index.ts'
 import type { StorageAccess } from '../../core/operations/index.ts'
 import { createLeases, type LeaseStore } from '../../core/store/index.ts'
@@ -52,7 +52,7 @@ interface ProgramRunner {
 }
 
 export function buildUpstreams(project: Project, ports: UpstreamPorts): BuiltUpstreams {
-  const parts = remembered(() => makeParts(project, ports))
+  const parts = memoize(() => makeParts(project, ports))
   const { clock, log } = ports
   let isRunner = false
   const programs: ProgramRunner = {
@@ -109,7 +109,7 @@ async function makeParts(project: Project, ports: UpstreamPorts): Promise<MadePa
 
 /** A tool's name at its own server: without prefix, and before renaming. */
 function ownNameOf({ name, unit }: NamedTool, project: Project): string {
-  const upstream = upstreamIn(unit)
+  const upstream = upstreamOfUnit(unit)
   if (upstream === undefined) return name
   const { tools = {}, prefix = upstream } = project.upstreams().get(upstream) ?? {}
   const renamed = Object.keys(tools).find(own => tools[own]?.name === name)
@@ -163,9 +163,7 @@ export function createOutside({
 export function createWeb({ clock }: { readonly clock: Clock }): WebService & { close(): Promise<void> } {
   let isUsed = false
   let isClosed = false
-  const client = remembered(async () =>
-    (await import('../../adapters/http-client/index.ts')).createWebClient({ clock }),
-  )
+  const client = memoize(async () => (await import('../../adapters/http-client/index.ts')).createWebClient({ clock }))
   return {
     async send(request) {
       if (isClosed) throw new AppError('STOPPING', 'Quartermaster is stopping.')

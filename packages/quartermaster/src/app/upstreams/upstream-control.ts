@@ -16,7 +16,7 @@ import {
 } from '../../contracts/index.ts'
 import type { Agents } from '../../core/agents/index.ts'
 import { findNameClash, type Generation } from '../../core/catalogue/index.ts'
-import { type Clock, upstreamUnit, whichThereAre } from '../../core/kernel/index.ts'
+import { type Clock, suggestOrList, upstreamUnit } from '../../core/kernel/index.ts'
 import { isLocked } from '../project/lazy-store.ts'
 import type { Project } from '../project/project.ts'
 import { grantUpstream, type Recipients, revokeUpstream, type UpstreamGrantDeps } from './upstream-grants.ts'
@@ -91,7 +91,7 @@ export function createUpstreamControl(deps: UpstreamControlDeps): UpstreamContro
     const found = find(name)
     if (found) return found
     const names = statuses().map(status => status.name)
-    const hint = whichThereAre(name, names)
+    const hint = suggestOrList(name, names)
     throw new AppError('NAME_UNKNOWN', `No upstream is named "${name}".${hint}`)
   }
 

@@ -1,7 +1,7 @@
 import { createMount, type Upstreams } from '../../adapters/mcp-upstream/index.ts'
 import { messageOf, type Settings } from '../../contracts/index.ts'
 import type { AgentSession, Mount } from '../../core/agents/index.ts'
-import { type Cancel, type Clock, type Digest, type Log, upstreamIn } from '../../core/kernel/index.ts'
+import { type Cancel, type Clock, type Digest, type Log, upstreamOfUnit } from '../../core/kernel/index.ts'
 import type { Core } from '../bootstrap/build-core.ts'
 
 /** How long a process that keeps no servers running waits for them to connect. */
@@ -29,7 +29,7 @@ export function createUpstreamListings({
     return Object.keys(session.agent()?.capabilities ?? {}).some(key => {
       const found = capabilities.get(key)
       if (!found) return isPartial
-      const name = found.unseen === undefined ? undefined : upstreamIn(found.unit)
+      const name = found.unseen === undefined ? undefined : upstreamOfUnit(found.unit)
       return name !== undefined && upstreams.isComing(name)
     })
   }
@@ -74,7 +74,7 @@ export function createUpstreamListings({
     },
     /** Connects a server for a call of what may be its tool. Does not throw. */
     async connectUnseen(unit: string, withinMs: number): Promise<void> {
-      const name = upstreamIn(unit)
+      const name = upstreamOfUnit(unit)
       const isKnown = name !== undefined && (await upstreams.meetNow(name, withinMs))
       // The call that waits for the tool reports what is in the way.
       if (isKnown) await catalogue.reload().catch(() => {})

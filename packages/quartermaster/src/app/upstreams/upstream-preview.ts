@@ -7,7 +7,7 @@ import type {
   UpstreamStatus,
   WishedUpstream,
 } from '../../contracts/index.ts'
-import { createSecretTexts, targetText } from '../../core/secrets/index.ts'
+import { createSecretRedactor, targetText } from '../../core/secrets/index.ts'
 import { type Project, wrongEntryText } from '../project/project.ts'
 import { previewGrant, type Recipients } from './upstream-grants.ts'
 
@@ -69,7 +69,7 @@ async function foreseenState(
   const { foreseenFailure } = await loadUpstreamParts()
   const isOpen = [command, cwd, env['PATH']].some(text => text?.includes(ANY_ANSWER))
   const reason = isOpen ? undefined : await foreseenFailure({ command, env, cwd, projectDir, dataDir })
-  return reason === undefined ? undefined : { state: 'down', reason: createSecretTexts(masks).redact(reason) }
+  return reason === undefined ? undefined : { state: 'down', reason: createSecretRedactor(masks).redact(reason) }
 }
 
 type Configured = Pick<Project, 'upstreams' | 'upstreamsLeftOut' | 'upstreamSecrets'>
@@ -109,7 +109,7 @@ const BLANK = {
 } satisfies Partial<UpstreamStatus>
 
 function configured(name: string, config: UpstreamConfig, secrets: readonly string[], now: number): UpstreamStatus {
-  const { redact } = createSecretTexts(secrets)
+  const { redact } = createSecretRedactor(secrets)
   return {
     ...BLANK,
     name,

@@ -16,8 +16,8 @@ import {
   type Clock,
   neededLogin,
   sentence,
-  upstreamBehind,
   upstreamDependency,
+  upstreamOfDependency,
   upstreamUnit,
   withoutLoginStep,
 } from '../../core/kernel/index.ts'
@@ -30,7 +30,7 @@ export function dependencyOptionsIn(
   name: string,
 ): DependencyOptions {
   const options = dependencyOptions(name)
-  const upstream = upstreamBehind(name)
+  const upstream = upstreamOfDependency(name)
   const entry = upstream === undefined ? undefined : upstreams().get(upstream)
   // An invalid entry was not switched off on purpose.
   return entry && !entry.enabled && entry.wrong === undefined ? { ...options, enabled: false } : options

@@ -2,11 +2,11 @@ import { z } from 'zod'
 import {
   AttachmentIds,
   type DelegationWish,
-  keepableText,
   LONGEST_DEADLINE_SECONDS,
   type Platform,
   QUOTED_TEXT,
-  TOLD_TOOLS,
+  storableText,
+  TOOL_NAMES,
   wholeNumber,
 } from '../../contracts/index.ts'
 import { type CallContext, defineTool } from '../../core/catalogue/index.ts'
@@ -19,7 +19,7 @@ const TIMEOUT_MS = 640_000
 /** The tool that gives a task to a peer and waits for what comes of it. */
 export function createDelegateTask({ delegation, workspace }: Pick<Platform, 'delegation' | 'workspace'>) {
   return defineTool({
-    name: TOLD_TOOLS.delegate,
+    name: TOOL_NAMES.delegate,
     title: 'Delegate and wait',
     short: `Hand a task to another agent and get its answer in the same call. ${QUOTED_TEXT}`,
     whenToUse:
@@ -95,7 +95,7 @@ const TaskInput = z.object({
     .min(1)
     .max(128)
     .describe('The workspace that should do it: its workspace_id from list_peers.'),
-  task: keepableText()
+  task: storableText()
     .min(1)
     .describe('What the peer should do, complete enough for an agent that knows nothing of it yet.'),
   attachments: AttachmentIds.optional().describe('Ids of files that were uploaded before.'),

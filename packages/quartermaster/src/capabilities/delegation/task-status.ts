@@ -11,7 +11,7 @@ import {
   type Platform,
   Presence,
   QUOTED_TEXT,
-  TOLD_TOOLS,
+  TOOL_NAMES,
 } from '../../contracts/index.ts'
 import { defineTool, toolResult } from '../../core/catalogue/index.ts'
 import { escapeLine } from '../../core/kernel/index.ts'
@@ -20,7 +20,7 @@ import { actorOf, attachedLines, quoted, quotedLine } from '../shared/workspace-
 /** The tool that tells how a task goes. */
 export function createCheckTaskStatus(delegation: Platform['delegation']) {
   return defineTool({
-    name: TOLD_TOOLS.taskStatus,
+    name: TOOL_NAMES.taskStatus,
     title: 'Task status',
     short: `Show how a task between you and a peer stands, and its result once there is one. ${QUOTED_TEXT}`,
     whenToUse:
@@ -206,7 +206,7 @@ function whereabouts({ to: { presence, lastSeenAt } }: DelegationDetail): string
 
 function rest({ result, to, id }: DelegationDetail): string {
   if (!result || result.nextOffset === null) return ''
-  return ` This is a part of ${result.characters} characters: go on with ${TOLD_TOOLS.taskStatus}, workspace_id ${to.id}, task_id ${id}, offset ${result.nextOffset}.`
+  return ` This is a part of ${result.characters} characters: go on with ${TOOL_NAMES.taskStatus}, workspace_id ${to.id}, task_id ${id}, offset ${result.nextOffset}.`
 }
 
 const FOR_ASKER: Notes = {

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { MissingDependency, RetryPolicy, TOLD_TOOLS, ToolExample } from '../../contracts/index.ts'
+import { MissingDependency, RetryPolicy, TOOL_NAMES, ToolExample } from '../../contracts/index.ts'
 import type { GatewayConfig, Grant } from '../../core/agents/index.ts'
 import { type CallContext, defineForwardingTool, defineTool } from '../../core/catalogue/index.ts'
 import { grantsNamed, stateOf, ToolName, ToolState } from './granted.ts'
@@ -39,7 +39,7 @@ const Output = z.object({ tools: z.array(Description) })
 /** The tool that tells how another one is called. */
 export function createDescribeTool() {
   return defineTool({
-    name: TOLD_TOOLS.describe,
+    name: TOOL_NAMES.describe,
     title: 'Describe a tool',
     short:
       'Tells all that is needed to call a tool that find_tools named: its arguments, what comes back, examples, state.',
@@ -99,7 +99,7 @@ const CallInput = z.strictObject({
 /** The tool that calls another one. It only leads there: the call is that of the other tool in every respect. */
 export function createCallTool() {
   return defineForwardingTool({
-    name: TOLD_TOOLS.call,
+    name: TOOL_NAMES.call,
     title: 'Call a tool',
     short:
       'Calls one of the tools you were given here, by its name and with its arguments, and answers what that tool answers.',

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { FOREIGN_TOOLS, TOLD_TOOLS } from '../../contracts/index.ts'
+import { FOREIGN_TOOLS, TOOL_NAMES } from '../../contracts/index.ts'
 import { type GatewayConfig, type Grant, suggestTool } from '../../core/agents/index.ts'
 import { type CallContext, defineTool, isDeprecated, toolResult } from '../../core/catalogue/index.ts'
 import { toolAt } from '../../core/knowledge/index.ts'
@@ -60,7 +60,7 @@ type Output = z.infer<typeof Output>
 export function createFindTools() {
   const sections = createSections()
   return defineTool({
-    name: TOLD_TOOLS.find,
+    name: TOOL_NAMES.find,
     title: 'Find tools',
     short:
       'Finds the tools you were given here: say in plain words what you want to do and get the best ones by name. Start here.',

@@ -8,12 +8,12 @@ import {
   OperationState,
   type OperationSummary,
   type ResultPage,
-  TOLD_TOOLS,
+  TOOL_NAMES,
   ToolResult,
 } from '../../contracts/index.ts'
 import type { GatewayConfig } from '../../core/agents/index.ts'
 import { type CallContext, defineTool, type Tool, toolResult } from '../../core/catalogue/index.ts'
-import { binaryIn, unsaid, withoutBinary } from '../../core/kernel/index.ts'
+import { binaryIn, withoutBinary, withoutSucceededMeta } from '../../core/kernel/index.ts'
 import { grantsNamed, line, stateOf, ToolName, ToolState } from './granted.ts'
 
 /** What a model can take in; more of the same would not help it. */
@@ -77,7 +77,7 @@ type Output = z.infer<typeof Output>
 /** The tool that tells what works. */
 export function createGetStatus() {
   return defineTool({
-    name: TOLD_TOOLS.status,
+    name: TOOL_NAMES.status,
     title: 'Get the status of tools',
     short:
       'Tells which of the tools you were given here do not work right now and why, and how calls stand that were answered with a handle to wait for.',
@@ -215,7 +215,7 @@ type Said = Pick<OperationStatus, 'result' | 'nextOffset'>
 /** Where the rest of it is, the agent is told in the words of this tool. */
 function said(facts: OperationFacts): Said {
   if (facts.result === undefined) return {}
-  const result = unsaid(facts.result)
+  const result = withoutSucceededMeta(facts.result)
   const { [KEPT_META]: meta, ...others } = result._meta ?? {}
   const kept = KeptResult.safeParse(meta)
   return kept.success ? { result: { ...result, _meta: others }, nextOffset: kept.data.nextOffset } : { result }

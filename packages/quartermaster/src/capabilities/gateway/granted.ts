@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { AppError, TOLD_TOOLS } from '../../contracts/index.ts'
+import { AppError, TOOL_NAMES } from '../../contracts/index.ts'
 import { type GatewayConfig, type Grant, suggestTool } from '../../core/agents/index.ts'
 import { type Tool, toolDisabled } from '../../core/catalogue/index.ts'
 import { toolState } from '../../core/knowledge/index.ts'
@@ -28,7 +28,7 @@ export function grantsNamed({ grants, withheld, isOffered }: GatewayConfig, name
       i < MOST_SUGGESTED ? suggestTool(name, { names: grants.keys(), isOffered }) : ''
     const hints = unknown.map(suggest)
     const sentences = unknown.map((name, i) => `You have no tool "${name}".${hints[i]}`)
-    const next = hints.some(hint => hint !== '') ? '' : ` Use ${TOLD_TOOLS.find} to find the right name.`
+    const next = hints.some(hint => hint !== '') ? '' : ` Use ${TOOL_NAMES.find} to find the right name.`
     throw new AppError('TOOL_NOT_FOUND', `${sentences.join(' ')}${next}`)
   }
   return found.filter(one => typeof one !== 'string')

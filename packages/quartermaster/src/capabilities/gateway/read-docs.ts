@@ -1,4 +1,4 @@
-import { DOCS_META, type DocEntry, type DocsAnswer, DocsQuestion, TOLD_TOOLS } from '../../contracts/index.ts'
+import { DOCS_META, type DocEntry, type DocsAnswer, DocsQuestion, TOOL_NAMES } from '../../contracts/index.ts'
 import type { GatewayConfig } from '../../core/agents/index.ts'
 import { type CallContext, defineTool, toolFailure, toolResult } from '../../core/catalogue/index.ts'
 import { agentReader } from '../../core/knowledge/index.ts'
@@ -9,7 +9,7 @@ const TEXT_CHARACTERS = 400
 /** The tool that reads what is written down: about the project, and about the tools. */
 export function createReadDocs() {
   return defineTool({
-    name: TOLD_TOOLS.docs,
+    name: TOOL_NAMES.docs,
     title: 'Read the docs',
     short:
       'Reads what is written down here: how things are done in this project, and reference pages of the tools you were given.',

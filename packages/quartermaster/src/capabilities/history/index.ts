@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { HistoryMessage, keepableText, type Platform, QUOTED_TEXT } from '../../contracts/index.ts'
+import { HistoryMessage, type Platform, QUOTED_TEXT, storableText } from '../../contracts/index.ts'
 import { defineCapability, defineModule, defineTool, toolResult } from '../../core/catalogue/index.ts'
 import { actorOf, limitInput, messageInWords, pageLimit } from '../shared/workspace-io.ts'
 
@@ -37,7 +37,7 @@ function createChatHistory(history: Platform['history']) {
       'the inbox.',
     command: { name: 'history' },
     input: z.object({
-      peer_id: keepableText()
+      peer_id: storableText()
         .min(1)
         .max(128)
         .describe('The peer_id of a message, or the workspace_id or name of a peer.'),

@@ -9,7 +9,7 @@ import {
   type WebAnswer,
   type WebService,
 } from '../../core/catalogue/index.ts'
-import { createSecretTexts, type Redact } from '../../core/secrets/index.ts'
+import { createSecretRedactor, type Redact } from '../../core/secrets/index.ts'
 import { beginningOf, binaryBlock, hasSecret, jsonResult, type ReadJson, readJson } from '../shared/result-content.ts'
 import { neededSecret, secretDependency } from '../shared/secret-dependency.ts'
 import { secretsIn } from '../shared/template.ts'
@@ -46,7 +46,7 @@ async function request(
   { web, secrets }: { readonly web: WebService; readonly secrets: Secrets },
 ): Promise<ToolResult> {
   const known = new Map(secretsIn(placesIn(settings)).map(name => [name, neededSecret(secrets, name)]))
-  const { redact, longest } = createSecretTexts([...known.values()])
+  const { redact, longest } = createSecretRedactor([...known.values()])
   return refusing(async () => {
     const built = buildRequest(settings, { values, idempotencyKey, secret: name => known.get(name) ?? '' })
     const { outcome, url, before } = await follow(built, { web, settings, signal })

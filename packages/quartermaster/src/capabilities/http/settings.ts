@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { isOwnHeader } from '../../core/kernel/index.ts'
+import { isTransportHeader } from '../../core/kernel/index.ts'
 
 export const HTTP_OP_LIMITS = {
   /** The default and highest size of an answer. */
@@ -16,7 +16,7 @@ const headerName = z
   .string()
   .max(200)
   .regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/, 'must be the name of a header')
-  .refine(name => !isOwnHeader(name), 'is a header that is set automatically')
+  .refine(name => !isTransportHeader(name), 'is a header that is set automatically')
 
 const Host = z
   .string()

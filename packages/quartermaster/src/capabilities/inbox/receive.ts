@@ -2,10 +2,10 @@ import { z } from 'zod'
 import {
   HeldByOthers,
   InboxMessage,
-  isKeepable,
+  isStorable,
   type Platform,
   QUOTED_TEXT,
-  TOLD_TOOLS,
+  TOOL_NAMES,
   type ToolResult,
 } from '../../contracts/index.ts'
 import { defineTool, toolResult } from '../../core/catalogue/index.ts'
@@ -171,7 +171,7 @@ export const ActivityReference = z
     error: ({ input }) =>
       `must be ${LONGEST} characters at most: there is no message ${quotedLine(`${String(input).slice(0, SHOWN)}…`)}. ${WHERE_FROM}`,
   })
-  .refine(isKeepable, { error: `must be well-formed text without NUL. ${WHERE_FROM}` })
+  .refine(isStorable, { error: `must be well-formed text without NUL. ${WHERE_FROM}` })
   .describe('The activity_id of a message from wait_for_message or inbox_peek.')
 
 const USUAL_SECONDS = 60
@@ -194,7 +194,7 @@ const WaitOutput = z.object({
 /** The tool that waits for the next message. */
 export function createWaitForMessage(inbox: Platform['inbox']) {
   return defineTool({
-    name: TOLD_TOOLS.wait,
+    name: TOOL_NAMES.wait,
     title: 'Wait for a message',
     short: `Wait until a person or another agent writes to you, or until "timeout_secs" have passed. ${QUOTED_TEXT}`,
     whenToUse:

@@ -4,10 +4,10 @@ import {
   AttachmentRefs,
   DelegationOutcome,
   isBlank,
-  keepableText,
   type Platform,
   type ReplyFacts,
-  TOLD_TOOLS,
+  storableText,
+  TOOL_NAMES,
 } from '../../contracts/index.ts'
 import { defineTool, toolResult } from '../../core/catalogue/index.ts'
 import { escapeLine } from '../../core/kernel/index.ts'
@@ -24,7 +24,7 @@ const Output = z.object({
 /** The tool that answers a message. */
 export function createReply(inbox: Platform['inbox'], attach: Attacher) {
   return defineTool({
-    name: TOLD_TOOLS.reply,
+    name: TOOL_NAMES.reply,
     title: 'Answer a message',
     short: 'Answer a message of your inbox: its sender gets the answer, and the message is taken out of the inbox.',
     whenToUse:
@@ -36,7 +36,7 @@ export function createReply(inbox: Platform['inbox'], attach: Attacher) {
     input: z.object({
       activity_id: ActivityReference,
       // How long it may be depends on what it answers, and is counted in bytes.
-      message: keepableText().describe('What you answer.'),
+      message: storableText().describe('What you answer.'),
       outcome: DelegationOutcome.optional().describe(
         'For a message that carries a task (task_id): completed (the default), failed, or in_progress to say how it goes or to ask something.',
       ),
@@ -100,7 +100,7 @@ export function createBroadcastMessage(inbox: Platform['inbox']) {
       'have it, and who does not, with the reason. For one peer use delegate_task; for your people use send_message_to_user.',
     command: { name: 'broadcast' },
     input: z.object({
-      message: keepableText().describe('What each of them reads. They see nothing else of your conversation.'),
+      message: storableText().describe('What each of them reads. They see nothing else of your conversation.'),
       idempotency_key: z
         .string()
         .min(1)

@@ -6,7 +6,7 @@ import {
   type Platform,
   QUOTED_TEXT,
   type RecalledMemory,
-  TOLD_TOOLS,
+  TOOL_NAMES,
 } from '../../contracts/index.ts'
 import { defineTool, toolResult } from '../../core/catalogue/index.ts'
 import { actorOf, cursorInput, limitInput, pageLimit, quoted } from '../shared/workspace-io.ts'
@@ -39,7 +39,7 @@ const Output = z.object({
 /** The tool that finds what was remembered. */
 export function createRecallMemory(memory: Platform['memory']) {
   return defineTool({
-    name: TOLD_TOOLS.recall,
+    name: TOOL_NAMES.recall,
     title: 'Recall',
     short: `Find what was remembered, by you, your team and the whole organisation. ${QUOTED_TEXT}`,
     whenToUse:

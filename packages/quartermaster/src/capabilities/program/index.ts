@@ -12,7 +12,7 @@ import {
   toolFailure,
   toolResult,
 } from '../../core/catalogue/index.ts'
-import { createSecretTexts, looksLikeSecret, type Redact } from '../../core/secrets/index.ts'
+import { createSecretRedactor, looksLikeSecret, type Redact } from '../../core/secrets/index.ts'
 import { binaryBlock, endOf, hasSecret, jsonResult, readJson } from '../shared/result-content.ts'
 import { dependencyName, neededSecret, secretDependency } from '../shared/secret-dependency.ts'
 import { fill, lacksValue, parseTemplate, secretsIn, type Values } from '../shared/template.ts'
@@ -63,7 +63,7 @@ async function run(
   // Variables of our environment may hold credentials that are not declared as secrets.
   const credentials = passed.filter(([name, text]) => looksLikeSecret(name, text)).map(([, text]) => text)
   const masked = [...known.values(), ...credentials]
-  const { redact } = createSecretTexts(masked)
+  const { redact } = createSecretRedactor(masked)
   return refusing(async () => {
     const { args, foreign } = buildArgs(settings, values)
     const env = { ...Object.fromEntries(passed), ...writtenVariables(settings, name => known.get(name) ?? '') }

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { RecheckAnswer, ReloadReport, TOLD_TOOLS } from '../../contracts/index.ts'
+import { RecheckAnswer, ReloadReport, TOOL_NAMES } from '../../contracts/index.ts'
 import { defineTool, type RegistryService } from '../../core/catalogue/index.ts'
 
 /** A thousand files take seconds; a disk that hangs is given up by the sources themselves after a minute. */
@@ -8,7 +8,7 @@ const TIMEOUT_MS = 120_000
 /** The tool that loads what was changed. */
 export function createReload(registry: RegistryService) {
   return defineTool({
-    name: TOLD_TOOLS.reload,
+    name: TOOL_NAMES.reload,
     title: 'Load changes',
     short:
       'Loads changed configuration, agents and definitions: new code, new tools, new parameters. Nothing has to be restarted.',
@@ -43,7 +43,7 @@ const Input = z.strictObject({
 /** The tool that has something looked at again. */
 export function createRecheck(registry: RegistryService) {
   return defineTool({
-    name: TOLD_TOOLS.recheck,
+    name: TOOL_NAMES.recheck,
     title: 'Look again',
     short:
       'Looks again at what a disabled tool, a dependency or a capability is missing, and brings back all that works again.',

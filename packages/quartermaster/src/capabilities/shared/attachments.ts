@@ -1,6 +1,6 @@
 import type { FileHandle } from 'node:fs/promises'
 import { basename } from 'node:path'
-import { AppError, type FileToAttach, isAttachmentId, toKeepable } from '../../contracts/index.ts'
+import { AppError, type FileToAttach, isAttachmentId, toStorable } from '../../contracts/index.ts'
 import type { CallContext, Paths, Services } from '../../core/catalogue/index.ts'
 import { escapeLine } from '../../core/kernel/index.ts'
 import { detectContent, HEAD_BYTES, readUpTo } from './text.ts'
@@ -117,7 +117,7 @@ async function openFile(sandbox: Sandbox, path: string, maxBytes: number): Promi
   const handle = await sandbox.open(found.pinned)
   const { dev, ino, size, mtimeNs, ctimeNs } = await handle.stat({ bigint: true })
   if (size > maxBytes) throw tooLarge(path, maxBytes)
-  const name = toKeepable(basename(found.display))
+  const name = toStorable(basename(found.display))
   const judged = detectContent(await readUpTo(handle, HEAD_BYTES), name)
   const mediaType = judged.kind === 'text' ? 'text/plain' : judged.mimeType
   // Each reading begins at its start: what could not be sent is sent once more.

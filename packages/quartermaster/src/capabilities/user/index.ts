@@ -4,9 +4,9 @@ import {
   AttachmentChip,
   AttachmentRefs,
   isBlank,
-  keepableText,
   type PeopleFacts,
   type Platform,
+  storableText,
 } from '../../contracts/index.ts'
 import { defineCapability, defineModule, defineTool, toolResult } from '../../core/catalogue/index.ts'
 import { escapeLine } from '../../core/kernel/index.ts'
@@ -57,7 +57,7 @@ function createSendMessageToUser({ people, attach }: SendMessageToUserDeps) {
       'inbox use reply, which also takes it out; to write to another agent use delegate_task.',
     command: { name: 'say' },
     input: z.object({
-      message: keepableText().describe(
+      message: storableText().describe(
         'What the chat shows. Required also with attachments: a short label such as "Done, see attached." ' +
           'Do not put links to files or paths here; files go into `attachments`.',
       ),

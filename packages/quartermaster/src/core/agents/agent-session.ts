@@ -12,7 +12,7 @@ import { type Digest } from '../kernel/index.ts'
 import { agentReader, type Docs, type Reader, type UnitReader } from '../knowledge/index.ts'
 import { withDirections } from './directions.ts'
 import { type Grant, type PromptGrant, type Resolution, type ResourceGrant } from './resolve-capabilities.ts'
-import { findResource, renderView, unseenUnit, type View, withheldTool } from './view.ts'
+import { findResource, renderView, unlistedUnit, type View, withheldTool } from './view.ts'
 
 /**
  * A caller and what it may use. Only the core creates sessions, and each access checks the present state: a revoked grant is gone
@@ -67,7 +67,7 @@ interface Resolved {
   readonly key: unknown
   readonly resolution: Resolution
   readonly gateway: ReadonlyMap<string, Grant> | undefined
-  readonly companions: ReadonlyMap<string, Grant> | undefined
+  readonly companionTools: ReadonlyMap<string, Grant> | undefined
   readonly config: GatewayConfig
 }
 
@@ -99,7 +99,7 @@ export function createAgentSession(
     const held = new Set(heldBack.map(({ tool, calledAs = tool }) => calledAs))
     const has = (tool: string): boolean => isOffered(tool) || held.has(tool)
     const config: GatewayConfig = { grants, withheld, generation, health, docs, isOffered, has, isRemote }
-    const gateway = isBehindGateway ? replacements(config) : undefined
+    const gateway = isBehindGateway ? gatewayTools(config) : undefined
     const beside = gateway ? undefined : companions(config)
     return {
       generation,
@@ -108,7 +108,7 @@ export function createAgentSession(
         ? resolution
         : withDirections(resolution, { generation, digest, reader: { has, isRemote } }),
       gateway,
-      companions: beside,
+      companionTools: beside,
       config,
     }
   }
@@ -118,7 +118,7 @@ export function createAgentSession(
     callbacks: options.callbacks,
     agent: () => options.agent(),
     grant(tool) {
-      const { resolution, gateway, companions: beside } = resolved()
+      const { resolution, gateway, companionTools: beside } = resolved()
       return resolution.grants.get(tool) ?? gateway?.get(tool) ?? beside?.get(tool)
     },
     withheld(tool) {
@@ -127,7 +127,7 @@ export function createAgentSession(
     },
     unseen(tool) {
       const { resolution, generation } = resolved()
-      return unseenUnit(tool, { ...resolution, generation, health })
+      return unlistedUnit(tool, { ...resolution, generation, health })
     },
     prompt: name => resolved().resolution.prompts.get(name),
     resource: uri => findResource(resolved().resolution.resources, uri),
@@ -136,7 +136,7 @@ export function createAgentSession(
       return found?.resource.uriTemplate === uriTemplate ? found : undefined
     },
     view() {
-      const { resolution, generation, gateway, companions: beside } = resolved()
+      const { resolution, generation, gateway, companionTools: beside } = resolved()
       const version = health.version()
       if (rendered?.resolution !== resolution || rendered.health !== version) {
         const allowed = allowableAlways(options.agent()?.consent?.allow ?? [], catalogue.current().consentOperations)
@@ -188,7 +188,7 @@ export function isGateway(
 }
 
 /** The gateway tools that replace all others; `undefined` if no source defines any: then the agent sees its own tools. */
-export function replacements(config: GatewayConfig): ReadonlyMap<string, Grant> | undefined {
+export function gatewayTools(config: GatewayConfig): ReadonlyMap<string, Grant> | undefined {
   return injected(config, 'gateway')
 }
 

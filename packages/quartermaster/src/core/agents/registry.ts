@@ -23,7 +23,7 @@ import {
   type Prompt,
   type Resource,
 } from '../catalogue/index.ts'
-import { fewIssues, type Log } from '../kernel/index.ts'
+import { firstIssues, type Log } from '../kernel/index.ts'
 import { type AgentSession, type AgentSessionDeps, createAgentSession } from './agent-session.ts'
 import {
   type CapabilityIssue,
@@ -117,7 +117,7 @@ export function createCapabilityRegistry(deps: RegistryDeps): CapabilityRegistry
 function parsed<S extends z.ZodType>(schema: S, value: unknown, what: string): z.infer<S> {
   const result = schema.safeParse(value)
   if (result.success) return result.data
-  const issues = fewIssues(result.error.issues.map(issue => ({ ...issue, path: [what, ...issue.path] })))
+  const issues = firstIssues(result.error.issues.map(issue => ({ ...issue, path: [what, ...issue.path] })))
   throw new AppError('CONFIG_INVALID', issues.map(issueText).join('\n'), { details: { issues } })
 }
 

@@ -9,8 +9,8 @@ import {
 } from '../../contracts/index.ts'
 import {
   type CatalogueCapability,
+  claimedEarlier,
   type Generation,
-  hadNameFirst,
   type Prompt,
   type ResolvedCapability,
   type Resource,
@@ -55,7 +55,7 @@ function resolveAddresses(grants: readonly ResourceGrant[]): Pick<Resolution, 'r
   const resources = new Map<string, ResourceGrant>()
   for (const grant of grants) {
     const first = resources.get(grant.resource.key)
-    if (!first || hadNameFirst(claimOf(grant), claimOf(first))) resources.set(grant.resource.key, grant)
+    if (!first || claimedEarlier(claimOf(grant), claimOf(first))) resources.set(grant.resource.key, grant)
   }
   const shadowed = new Map<string, ShadowedResources & { readonly keys: string[] }>()
   for (const { capability, resource } of grants) {

@@ -291,7 +291,7 @@ function refusedTool(tool: string, { refused, generation }: SeenParts): Resoluti
 }
 
 /** The unit that may have a tool of this name and is not listed yet. */
-export function unseenUnit(tool: string, parts: WithheldParts): string | undefined {
+export function unlistedUnit(tool: string, parts: WithheldParts): string | undefined {
   const held = withheldTool(tool, parts)
   if (held && parts.refused.includes(held)) return undefined
   const capability = held && parts.generation.capabilities.get(held.capability)

@@ -249,7 +249,7 @@ export function checkResolver(resolver: CapabilityResolver, context: CheckContex
 }
 
 /** Whether a problem is about this unit, at any of its lines. */
-export function isAbout({ where }: Problem, unit: string): boolean {
+export function concernsUnit({ where }: Problem, unit: string): boolean {
   return where === unit || (where.startsWith(`${unit}:`) && /^\d+$/.test(where.slice(unit.length + 1)))
 }
 

@@ -1,5 +1,5 @@
 import { type Problem } from '../../contracts/index.ts'
-import { commandUsage, didYouMean, upstreamIn } from '../kernel/index.ts'
+import { commandUsage, didYouMean, upstreamOfUnit } from '../kernel/index.ts'
 import { withCommand } from './check-tool.ts'
 import { type CheckedUnit } from './check-unit.ts'
 import { type ConsentOperationDefinition } from './definitions.ts'
@@ -151,7 +151,7 @@ export function findOwners(
       const { since, isHeld } = claim
       const key = keyOf(claim)
       const first = owners.get(key)
-      if ((isHeld || sound.has(key)) && (!first || hadNameFirst({ since, unit }, first)))
+      if ((isHeld || sound.has(key)) && (!first || claimedEarlier({ since, unit }, first)))
         owners.set(key, { source, unit, since, isHeld })
     }
   }
@@ -159,7 +159,7 @@ export function findOwners(
 }
 
 /** Claims of the same moment are ordered by unit name, because the position may differ tomorrow or in another process. */
-export function hadNameFirst(one: Held, other: Held): boolean {
+export function claimedEarlier(one: Held, other: Held): boolean {
   return one.since === other.since ? one.unit < other.unit : one.since < other.since
 }
 
@@ -269,7 +269,7 @@ export function nameTaken(
   first: Origin & { readonly isHeld?: boolean },
 ): Problem {
   const text = `The ${kind} name "${name}" is taken by ${first.unit} (${first.source}); ${whyKept(origin, first)}.`
-  const upstream = upstreamIn(origin.unit)
+  const upstream = upstreamOfUnit(origin.unit)
   const { ownName = name } = origin
   const fix = upstream === undefined ? fixHere(kind) : fixUpstream({ upstream, kind, ownName })
   return { ...definitionProblem(origin, `${kind}:${name}`, 'name', text), fix }
@@ -286,8 +286,8 @@ export function findNameClash(
 
 function whyKept(origin: Origin, first: Origin & { readonly isHeld?: boolean }): string {
   if (first.isHeld) return 'it has the name now, and keeps it while its definition is held back'
-  if (upstreamIn(origin.unit) === undefined) return 'the earlier one stays'
-  return upstreamIn(first.unit) === undefined
+  if (upstreamOfUnit(origin.unit) === undefined) return 'the earlier one stays'
+  return upstreamOfUnit(first.unit) === undefined
     ? 'built-in and project definitions take precedence over servers'
     : 'it has the name now, and keeps it while it offers it'
 }

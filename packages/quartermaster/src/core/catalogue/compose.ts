@@ -8,7 +8,7 @@ import {
   WRONG_DEFINITION,
   wrongTool,
 } from './check-unit.ts'
-import { isAbout } from './checks.ts'
+import { concernsUnit } from './checks.ts'
 import {
   addReadings,
   type CommandWords,
@@ -289,12 +289,14 @@ export function composeBest(parts: CompositionParts): Composition {
   if (spoiled.length === 0) return { ...first, units }
   const chosen = units.map(unit => instead(unit) ?? unit)
   const second = compose(chosen)
-  const kept = first.problems.filter(problem => spoiled.some(({ unit }) => isAbout(problem, unit))).map(withLastGood)
+  const kept = first.problems
+    .filter(problem => spoiled.some(({ unit }) => concernsUnit(problem, unit)))
+    .map(withLastGood)
   return { generation: second.generation, problems: [...second.problems, ...kept], units: chosen }
 }
 
 function isFaulty({ unit }: CheckedUnit, problems: readonly Problem[]): boolean {
-  return problems.some(problem => problem.severity === 'error' && isAbout(problem, unit))
+  return problems.some(problem => problem.severity === 'error' && concernsUnit(problem, unit))
 }
 
 function keyOf({ source, unit }: CheckedUnit): string {

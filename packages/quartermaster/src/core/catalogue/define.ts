@@ -124,6 +124,6 @@ export function markStarted(context: CallContext): void {
   waitingReasons.delete(context)
 }
 
-export function waitsFor(context: CallContext): string | undefined {
+export function waitingReason(context: CallContext): string | undefined {
   return waitingReasons.get(context)
 }

@@ -3,7 +3,7 @@ import { createSchemaCompiler } from '../../adapters/json-schema/index.ts'
 import { sha256 } from '../../adapters/system/index.ts'
 import { DEFAULT_SETTINGS } from '../../contracts/index.ts'
 import { simpleCapability, simpleTool } from '../../testing/hub.ts'
-import { atOnce } from '../kernel/index.ts'
+import { runToEnd } from '../kernel/index.ts'
 import { checkUnit } from './check-unit.ts'
 import { type AnyTool, isOldHash, type SourceKind } from './index.ts'
 
@@ -39,7 +39,7 @@ function hashOf(more: Partial<AnyTool> = {}, { kind = 'code', unitHash = '1', se
     effectKinds: new Map([['thing', { check: () => [] }]]),
     ownEffectKind: () => ({ check: () => [] }),
   }
-  const checked = atOnce(checkUnit(unit, { source: 'project', kind }, deps))
+  const checked = runToEnd(checkUnit(unit, { source: 'project', kind }, deps))
   const [tool] = checked.capabilities[0]?.tools ?? []
   expect(checked.problems).toEqual([])
   return tool?.definitionHash ?? ''

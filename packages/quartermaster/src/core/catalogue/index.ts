@@ -3,7 +3,7 @@ export { type Catalogue, type CatalogueDeps, createCatalogue } from './catalogue
 export { isOldHash } from './check-tool.ts'
 export { NAME_TAKEN, removedTools, toolDisabled } from './check-unit.ts'
 export { checkExamples } from './checks.ts'
-export { findNameClash, hadNameFirst } from './compose-parts.ts'
+export { claimedEarlier, findNameClash } from './compose-parts.ts'
 export {
   defineCapability,
   defineDependency,
@@ -17,7 +17,7 @@ export {
   titleFrom,
   toolFailure,
   toolResult,
-  waitsFor,
+  waitingReason,
 } from './define.ts'
 export {
   allowableAlways,

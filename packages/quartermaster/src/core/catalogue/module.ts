@@ -7,7 +7,7 @@ import {
   type RecheckAnswer,
   type ReloadReport,
 } from '../../contracts/index.ts'
-import { atOnce, didYouMean } from '../kernel/index.ts'
+import { didYouMean, runToEnd } from '../kernel/index.ts'
 import { brand, kindOf } from './brand.ts'
 import { type CheckedUnit, checkUnit } from './check-unit.ts'
 import { type CheckContext, type CheckDeps, checkResolver, ProblemList } from './checks.ts'
@@ -151,7 +151,7 @@ export function checkRegistered(resolver: CapabilityResolver, deps: CheckDeps): 
   const unit = `registered:${resolver.key}`
   const checked =
     kindOf(resolver) === 'capability'
-      ? atOnce(checkOwn(resolver as Capability, unit, deps))
+      ? runToEnd(checkOwn(resolver as Capability, unit, deps))
       : checkForeign(resolver, unit, deps)
   return withoutProblems(checked)
 }
@@ -162,7 +162,7 @@ export function checkRegisteredOp(op: Op, deps: CheckDeps): CheckedUnit {
     throw new AppError('DEFINITION_INVALID', 'The registered object is no op. Make it with registerOp.')
   const unit = `registered:${op.id}`
   const definitions = { capabilities: [], dependencies: [], injections: [], ops: [op] }
-  return withoutProblems(atOnce(checkUnit({ id: unit, hash: unit, definitions }, SOURCE, deps)))
+  return withoutProblems(runToEnd(checkUnit({ id: unit, hash: unit, definitions }, SOURCE, deps)))
 }
 
 function withoutProblems(checked: CheckedUnit): CheckedUnit {

@@ -1,6 +1,6 @@
 import { type StandardJSONSchemaV1, type StandardSchemaV1 } from '@standard-schema/spec'
 import { type Issue, type JsonSchema } from '../../contracts/index.ts'
-import { type FoundIssue, fewIssues, isLibraryText, issueSentence } from '../kernel/index.ts'
+import { type FoundIssue, firstIssues, isLibraryText, issueSentence } from '../kernel/index.ts'
 
 /** A validator of any library that also describes itself as JSON Schema (zod, arktype, …). */
 export type DescribedSchema = StandardSchemaV1 & StandardJSONSchemaV1
@@ -75,12 +75,12 @@ function toValidated(result: StandardSchemaV1.Result<unknown>, value: unknown, d
   if (!result.issues) return { ok: true, value: result.value }
   const found = result.issues.map(toFound)
   const plain = described && found.some(isLibraryText) ? described(value) : undefined
-  if (!plain || plain.ok) return { ok: false, issues: fewIssues(found) }
+  if (!plain || plain.ok) return { ok: false, issues: firstIssues(found) }
   const reworded = found.flatMap(issue => {
     const same = isLibraryText(issue) ? plain.issues.filter(one => isAround(one.path, issue.path)) : []
     return same.length > 0 ? same : [issue]
   })
-  return { ok: false, issues: fewIssues([...new Map(reworded.map(one => [JSON.stringify(one), one])).values()]) }
+  return { ok: false, issues: firstIssues([...new Map(reworded.map(one => [JSON.stringify(one), one])).values()]) }
 }
 
 function isAround(one: readonly PropertyKey[], other: readonly PropertyKey[]): boolean {

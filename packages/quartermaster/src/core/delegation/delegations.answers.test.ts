@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { DEFAULT_ORGANISATION, isKeepable, MESSAGE_BYTES, MOST_WAITING_MESSAGES } from '../../contracts/index.ts'
+import { DEFAULT_ORGANISATION, isStorable, MESSAGE_BYTES, MOST_WAITING_MESSAGES } from '../../contracts/index.ts'
 import { openDelegations } from '../../testing/delegation-fixture.ts'
 
 async function openTask() {
@@ -75,11 +75,11 @@ describe('what is long', () => {
     const [notice] = await take(ada)
     const [, shown = '', offset = ''] = /^(.*)\n\n\(.* offset (\d+)\)$/su.exec(notice?.text ?? '') ?? []
     const rest = await delegations.detail(await delegations.expect(ada, row.id), Number(offset))
-    expect(isKeepable(`${shown}${rest.result?.text}`)).toBe(true)
+    expect(isStorable(`${shown}${rest.result?.text}`)).toBe(true)
     expect(whole.startsWith(`${shown}${rest.result?.text}`)).toBe(true)
     const within = await delegations.detail(await delegations.expect(ada, row.id), 50_000)
     expect(within.result?.offset).toBe(49_999)
-    expect(isKeepable(within.result?.text ?? '')).toBe(true)
+    expect(isStorable(within.result?.text ?? '')).toBe(true)
   })
 
   it('is refused on the way when it does not fit into a message, because only a result is kept in pages', async () => {

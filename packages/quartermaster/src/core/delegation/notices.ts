@@ -4,7 +4,7 @@ import {
   type DelegationState,
   MESSAGE_BYTES,
   type MessagePart,
-  TOLD_TOOLS,
+  TOOL_NAMES,
   type WorkspaceRow,
 } from '../../contracts/index.ts'
 import {
@@ -128,7 +128,7 @@ function noticed({ id, toName, toId }: DelegationRow, { result, state, isEnd }: 
   if (!isEnd || bytesOf(all) + bytesOf(JSON.stringify(parts)) <= MESSAGE_BYTES - 1_024)
     return { text: `${failed}${result.text}`, parts: [...parts] as MessagePart[], attachments }
   const shown = wellCut(all, SHOWN)
-  const rest = `(${all.length} characters in all. The rest: ${TOLD_TOOLS.taskStatus} with workspace_id "${toId}", task_id "${id}", offset ${shown.length})`
+  const rest = `(${all.length} characters in all. The rest: ${TOOL_NAMES.taskStatus} with workspace_id "${toId}", task_id "${id}", offset ${shown.length})`
   return { text: `${failed}${shown}\n\n${rest}`, attachments }
 }
 

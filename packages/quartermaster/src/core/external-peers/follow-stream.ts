@@ -4,7 +4,7 @@ import {
   type MessagePart,
   MOST_ATTACHMENTS,
   MOST_PARTS,
-  toKeepable,
+  toStorable,
   type WorkspaceRow,
 } from '../../contracts/index.ts'
 import { type Attachments } from '../attachments/index.ts'
@@ -163,7 +163,7 @@ function withArtifact(
 /** The text alone, for progress reports. */
 export function textOf(parts: readonly RemotePart[]): string {
   return parts
-    .flatMap(part => (part.kind === 'text' && part.text.trim() !== '' ? [toKeepable(part.text)] : []))
+    .flatMap(part => (part.kind === 'text' && part.text.trim() !== '' ? [toStorable(part.text)] : []))
     .join('\n\n')
 }
 

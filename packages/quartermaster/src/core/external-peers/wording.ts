@@ -6,7 +6,7 @@ import {
   type ExternalPeerRow,
   MOST_TAG_CHARACTERS,
   MOST_TAGS,
-  toKeepable,
+  toStorable,
   type WorkspaceFacts,
   type WorkspaceRow,
 } from '../../contracts/index.ts'
@@ -101,7 +101,7 @@ function tagsIn(tags: readonly string[]): string[] {
 
 /** One line of foreign text, shortened, without control and bidirectional characters. */
 export function plainLine(text: string, longest: number): string {
-  const line = toKeepable(text.slice(0, 4 * longest))
+  const line = toStorable(text.slice(0, 4 * longest))
     .replace(/\s+/g, ' ')
     .replace(UNSAFE, '')
     .trim()

@@ -33,7 +33,7 @@ export function createEmitter(options: { onError: (error: unknown, event: string
 /** Listeners of one event. An error of one listener is reported and stops no other listener. */
 export interface Listeners {
   add(listener: () => void): Cancel
-  tell(): void
+  notify(): void
   clear(): void
 }
 
@@ -46,7 +46,7 @@ export function createListeners({ onError }: { onError(error: unknown): void }):
       all.add(entry)
       return () => void all.delete(entry)
     },
-    tell() {
+    notify() {
       for (const { hear } of [...all]) {
         try {
           hear()

@@ -1,11 +1,11 @@
 import { expect, it } from 'vitest'
-import { createFullness } from './index.ts'
+import { createFullnessCheck } from './index.ts'
 
 /** An inbox that takes so many, and how often it was counted. */
 function inboxOf(most: number) {
   const owner = { id: 'ws_bob', organisation: 'default' }
   const seen = { waiting: 0, counts: 0 }
-  const isFull = createFullness({
+  const isFull = createFullnessCheck({
     most,
     keyOf: ({ id }: typeof owner) => id,
     count: async () => {

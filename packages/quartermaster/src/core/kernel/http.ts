@@ -4,12 +4,12 @@ const OWN =
   /^(?:host|content-length|transfer-encoding|connection|keep-alive|upgrade|te|trailer|expect|accept-encoding|proxy-.*)$/i
 
 /** Whether only the HTTP client may set a header, because it frames a message or belongs to one connection. */
-export function isOwnHeader(name: string): boolean {
+export function isTransportHeader(name: string): boolean {
   return OWN.test(name)
 }
 
 /** What a header has instead of a credential, if it has none. Sent, it would pass for a credential. */
-export function emptyHeader(name: string, value: string): string | undefined {
+export function emptyHeaderReason(name: string, value: string): string | undefined {
   if (value.trim() === '') return 'no value'
   const [scheme] = (/^authorization$/i.test(name) && SCHEME_ALONE.exec(value.trim())) || []
   return scheme && `no token behind "${scheme}"`

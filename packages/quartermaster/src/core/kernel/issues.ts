@@ -10,7 +10,7 @@ export interface FoundIssue {
 export const MOST_ISSUES = 20
 
 /** The first issues; the last one says how many were left out. `others` counts issues that are not given here. */
-export function fewIssues(issues: readonly FoundIssue[], most: number = MOST_ISSUES, others = 0): Issue[] {
+export function firstIssues(issues: readonly FoundIssue[], most: number = MOST_ISSUES, others = 0): Issue[] {
   const all = issues.length + others
   if (all <= most) return issues.map(toIssue)
   const shown = issues.slice(0, most - 1)

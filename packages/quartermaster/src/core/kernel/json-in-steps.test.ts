@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { atOnce, jsonInSteps } from './index.ts'
+import { jsonInSteps, runToEnd } from './index.ts'
 
 const LIMITS = { maxJsonDepth: 64, maxJsonValues: 100_000, maxJsonMembers: 20_000 }
-const parsed = (text: string) => atOnce(jsonInSteps(text, LIMITS))
+const parsed = (text: string) => runToEnd(jsonInSteps(text, LIMITS))
 
 const LONG = 'ä"\\ '.repeat(20_000)
 const MANY = Array.from({ length: 3_000 }, (_, i) => ({ name: `t${i}`, text: 'a, "b" [c] {d}\\', on: [true, null, i] }))

@@ -42,7 +42,7 @@ export function inTurns<T>(steps: Steps<T>, clock: Pick<Clock, 'now' | 'breathe'
 }
 
 /** Runs the steps without a pause. */
-export function atOnce<T>(steps: Steps<T>): T {
+export function runToEnd<T>(steps: Steps<T>): T {
   for (;;) {
     const step = steps.next()
     if (step.done) return step.value

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { atOnce, jsonTextInSteps, mostJsonBytes } from './index.ts'
+import { jsonTextInSteps, mostJsonBytes, runToEnd } from './index.ts'
 
 const LONG = 'ä"\\\u001f '.repeat(20_000)
 /** At whatever place it is taken apart, there is a half of a character that has its other half, or none. */
@@ -35,7 +35,7 @@ describe('JSON that is written in steps', () => {
     ['a short one alone', { a: [] }],
   ])('is what the engine makes of it: %s', (_what, value) => {
     const text = JSON.stringify(value)
-    expect(atOnce(jsonTextInSteps(value)) === text).toBe(true)
+    expect(runToEnd(jsonTextInSteps(value)) === text).toBe(true)
     expect(mostJsonBytes(value, Number.POSITIVE_INFINITY)).toBeGreaterThanOrEqual(Buffer.byteLength(text))
   })
 
@@ -60,7 +60,7 @@ describe('JSON that is written in steps', () => {
       })
     let value = counted({})
     for (let i = 0; i < 100; i++) value = counted({ n: value, long: LONG })
-    atOnce(jsonTextInSteps(value))
+    runToEnd(jsonTextInSteps(value))
     expect(looks).toBeLessThanOrEqual(2 * 101)
   })
 

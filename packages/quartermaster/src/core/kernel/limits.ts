@@ -62,7 +62,7 @@ const MOST_KNOWN = 10_000
  * Tells whether a container is full without counting its rows each time. Between two counts it admits half of what was free,
  * which leaves the other half to another process that does the same.
  */
-export function createFullness<T>({ most, keyOf, count }: FullnessOptions<T>): (place: T) => Promise<boolean> {
+export function createFullnessCheck<T>({ most, keyOf, count }: FullnessOptions<T>): (place: T) => Promise<boolean> {
   const free = new Map<string, number>()
   return async place => {
     const key = keyOf(place)
@@ -300,7 +300,7 @@ export function createRounds({ clock, everyMs, isOurs = () => true, work, onErro
 }
 
 /** Makes something once for all callers. After a failure the next caller tries again. */
-export function remembered<T>(make: () => Promise<T>): () => Promise<T> {
+export function memoize<T>(make: () => Promise<T>): () => Promise<T> {
   let made: Promise<T> | undefined
   return () => {
     made ??= make().catch(error => {
@@ -320,7 +320,7 @@ export interface ReopeningLimits {
 const WORKED_MS = 1_000
 
 /** The delay before a stream is opened again; it doubles while streams end soon after they began. */
-export function reopening({ firstMs, longestMs }: ReopeningLimits): (lastedMs: number) => number {
+export function createReopenDelay({ firstMs, longestMs }: ReopeningLimits): (lastedMs: number) => number {
   let tries = 0
   return lastedMs => {
     if (lastedMs > WORKED_MS) tries = 0

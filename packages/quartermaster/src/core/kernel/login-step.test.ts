@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { commandOf, hasLoginStep, loginStep, loginStepIn, neededLogin, withoutLoginStep } from './index.ts'
+import { hasLoginStep, loginCommand, loginStep, loginStepIn, neededLogin, withoutLoginStep } from './index.ts'
 
 it.each([undefined, 'bob'])('finds the login that helps at the end of a reason, and what stands before: %s', agent => {
   const step = loginStep('notes', agent)
@@ -21,5 +21,5 @@ it.each([
   expect(loginStepIn(reason, 'notes')).toBeUndefined()
   expect(hasLoginStep(reason, 'notes')).toBe(false)
   expect(withoutLoginStep(reason, 'notes')).toBe(reason)
-  expect(commandOf(neededLogin({ name: 'notes', reason }))).toBe('quartermaster login notes')
+  expect(loginCommand(neededLogin({ name: 'notes', reason }))).toBe('quartermaster login notes')
 })

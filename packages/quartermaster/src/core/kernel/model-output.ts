@@ -7,7 +7,7 @@ import {
   isAppError,
   KEPT_META,
   KeptResult,
-  TOLD_TOOLS,
+  TOOL_NAMES,
   type Toolbox,
   type ToolboxCallOptions,
   type ToolResult,
@@ -47,7 +47,7 @@ const ADVICE =
   /(?:^|[.!?:;] )(?:Did you mean|Ask|Begin|Call|Change|Check|Choose|Come back|Correct|Do not|Find|Give|Leave|List|Look|Make|Name|Nothing to do|Put|Read|Repeat|Run|Say|Search|See|Send|Shorten|Start|Take|Tell|Try|Use|Wait|Write)\b/
 
 /** An error for a model: its code, what went wrong, and what to do next, said once. */
-export function modelText({ code, message, kind, retry }: ErrorBody): string {
+export function errorForModel({ code, message, kind, retry }: ErrorBody): string {
   // A message about an unknown outcome says what to check first; "try again" after it would repeat the change.
   const next = retry === 'verifyFirst' || ADVICE.test(message) ? undefined : nextStep(kind, retry)
   return next === undefined ? `${code}: ${message}` : `${code}: ${sentence(message)} ${next}`
@@ -75,13 +75,13 @@ export function modelPieces(
 }
 
 /** The text of a result, for clients that take only text. */
-export function modelWords(result: ToolResult): string {
+export function textForModel(result: ToolResult): string {
   const words = modelPieces(result, () => false).map(piece => (piece.kind === 'text' ? piece.text : ''))
   return words.join('\n')
 }
 
 /** Picture types that models accept. */
-export function isSeenPicture(mimeType: string): boolean {
+export function isModelImage(mimeType: string): boolean {
   return /^image\/(png|jpeg|gif|webp)$/.test(mimeType)
 }
 
@@ -229,7 +229,7 @@ export async function callForModel(toolbox: Toolbox, { name, input, ...options }
 export function errorResult(error: AppError, { isBare = false }: { isBare?: boolean } = {}): ToolResult {
   const facts = { ...error.toJSON() }
   return {
-    content: [{ type: 'text', text: modelText(facts) }, ...contentOfTool(error)],
+    content: [{ type: 'text', text: errorForModel(facts) }, ...contentOfTool(error)],
     ...(isBare ? {} : { structuredContent: { error: facts } }),
     isError: true,
     _meta: { 'quartermaster/error': facts },
@@ -249,7 +249,7 @@ const Refusal = ErrorBody.omit({ message: true }).extend({ detail: z.string() })
 const RpcRefusal = z.object({ error: z.object({ data: ErrorBody }) })
 
 /** Reads our own error from an HTTP answer: a problem document or a JSON-RPC error. */
-export function toldError(body: unknown): AppError | undefined {
+export function parseErrorResponse(body: unknown): AppError | undefined {
   const problem = Refusal.safeParse(body)
   if (problem.success) {
     const { detail: message, ...rest } = problem.data
@@ -260,7 +260,7 @@ export function toldError(body: unknown): AppError | undefined {
 }
 
 /** Throws `INPUT_INVALID` for an impossible position in a kept result. */
-export function refuseNoPlace(resultId: unknown, offset: unknown): void {
+export function validateResultPosition(resultId: unknown, offset: unknown): void {
   if (typeof resultId !== 'string' || !/^[\w-]+$/.test(resultId))
     throw new AppError('INPUT_INVALID', 'The id of a result is a text as it stands in _meta["quartermaster/kept"].')
   if (!Number.isInteger(offset) || (offset as number) < 0 || (offset as number) >= TOO_FAR)
@@ -271,7 +271,7 @@ export function refuseNoPlace(resultId: unknown, offset: unknown): void {
 const TOO_FAR = 1e15
 
 /** The content of a cut result without its last two blocks, which tell MCP clients where to read on. */
-export function withoutRest(content: ToolResult['content']): ToolResult['content'] {
+export function withoutContinuation(content: ToolResult['content']): ToolResult['content'] {
   return content.slice(0, -2)
 }
 
@@ -281,17 +281,17 @@ async function readableOn(result: ToolResult, toolbox: Toolbox): Promise<ToolRes
   if (!kept.success) return result
   const canReadOn = kept.data.isRecorded && (await hasStatus(toolbox))
   const text = canReadOn ? withStatus(kept.data) : withoutTool(kept.data)
-  return { ...result, content: [...withoutRest(result.content), { type: 'text', text }] }
+  return { ...result, content: [...withoutContinuation(result.content), { type: 'text', text }] }
 }
 
 async function hasStatus(toolbox: Toolbox): Promise<boolean> {
   // A failure to list tools must not lose the result.
   const tools = await toolbox.tools().catch(() => [])
-  return tools.some(tool => tool.name === TOLD_TOOLS.status)
+  return tools.some(tool => tool.name === TOOL_NAMES.status)
 }
 
 function withStatus({ resultId, nextOffset }: KeptResult): string {
-  return `[It goes on. Read on: ${TOLD_TOOLS.status} with { "id": "${resultId}", "offset": ${nextOffset} }.]`
+  return `[It goes on. Read on: ${TOOL_NAMES.status} with { "id": "${resultId}", "offset": ${nextOffset} }.]`
 }
 
 function withoutTool({ resultId, nextOffset, totalBytes }: KeptResult): string {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { modelPieces, modelWords } from './index.ts'
+import { modelPieces, textForModel } from './index.ts'
 
 const file = (uri: string, mimeType?: string) => ({
   content: [{ type: 'resource' as const, resource: { uri, ...(mimeType ? { mimeType } : {}), blob: 'AAEC' } }],
@@ -32,5 +32,5 @@ it('names what is not taken where it stood, and leaves the rest', () => {
     { kind: 'file', name: 'a.pdf' },
     { kind: 'text', text: '[application/zip b.zip]' },
   ])
-  expect(modelWords(result)).toBe('[application/pdf a.pdf]\n[application/zip b.zip]')
+  expect(textForModel(result)).toBe('[application/pdf a.pdf]\n[application/zip b.zip]')
 })

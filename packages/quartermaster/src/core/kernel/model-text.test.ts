@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { AppError, type ErrorCode } from '../../contracts/index.ts'
-import { modelText } from './index.ts'
+import { errorForModel } from './index.ts'
 
-const textOf = (code: ErrorCode) => modelText(new AppError(code, 'It went wrong.').toJSON())
+const textOf = (code: ErrorCode) => errorForModel(new AppError(code, 'It went wrong.').toJSON())
 
 describe('what a model reads of an error', () => {
   it('is its code, its words and what to do next', () => {
@@ -14,7 +14,7 @@ describe('what a model reads of an error', () => {
 
   it('goes on behind words that are no sentence, such as a command', () => {
     const error = new AppError('DEPENDENCY_UNAVAILABLE', 'Sign in: quartermaster login w')
-    expect(modelText(error.toJSON())).toContain('login w. Try again later')
+    expect(errorForModel(error.toJSON())).toContain('login w. Try again later')
   })
 
   it('says no word of trying again where that is of no use', () => {
@@ -36,7 +36,7 @@ describe('what a model reads of an error', () => {
   })
 
   it('gives no advice twice', () => {
-    const told = (code: ErrorCode, message: string) => modelText(new AppError(code, message).toJSON())
+    const told = (code: ErrorCode, message: string) => errorForModel(new AppError(code, message).toJSON())
     for (const message of ['"ada" has no tool "x". Did you mean "y"?', 'There is no such page. List them first.'])
       expect(told('TOOL_NOT_FOUND', message)).toBe(`TOOL_NOT_FOUND: ${message}`)
     expect(told('RATE_LIMITED', 'Too many. Come back in 3 s.')).toBe('RATE_LIMITED: Too many. Come back in 3 s.')

@@ -78,22 +78,22 @@ export function toJsonEscape(character: string): string {
  * A result without the error mark that only MCP needs: clients refuse a cut result whose tool promises a structure, so it is
  * marked as an error on the wire. A toolbox checks no structure.
  */
-export function unmarked(result: ToolResult): ToolResult {
-  if (!result.isError) return unsaid(result)
+export function withoutErrorMark(result: ToolResult): ToolResult {
+  if (!result.isError) return withoutSucceededMeta(result)
   const { isError: _mark, ...rest } = result
-  if (!isStripped(result)) return result
+  if (!isStructureDropped(result)) return result
   // The first block explains the mark.
-  return unsaid({ ...rest, content: result.content.slice(1) })
+  return withoutSucceededMeta({ ...rest, content: result.content.slice(1) })
 }
 
 /** Whether the structure that its tool promises was dropped because it is too large. */
-export function isStripped({ _meta }: ToolResult): boolean {
+export function isStructureDropped({ _meta }: ToolResult): boolean {
   return _meta?.[SUCCEEDED_META] === true
 }
 
 /** The result without the internal note about its mark. */
-export function unsaid(result: ToolResult): ToolResult {
-  if (!isStripped(result)) return result
+export function withoutSucceededMeta(result: ToolResult): ToolResult {
+  if (!isStructureDropped(result)) return result
   const { _meta, ...rest } = result
   const { [SUCCEEDED_META]: _succeeded, ...own } = _meta ?? {}
   return Object.keys(own).length === 0 ? rest : { ...rest, _meta: own }
@@ -166,7 +166,7 @@ export function didYouMean(word: string, candidates: Iterable<string>): string {
 }
 
 /** As `didYouMean`, or else the list of all candidates. */
-export function whichThereAre(word: string, candidates: readonly string[]): string {
+export function suggestOrList(word: string, candidates: readonly string[]): string {
   return didYouMean(word, candidates) || ` There are: ${candidates.join(', ') || 'none'}.`
 }
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { atOnce, inTurns } from './index.ts'
+import { inTurns, runToEnd } from './index.ts'
 
 function* threeSteps() {
   yield
@@ -22,5 +22,5 @@ it('lets others have their turn when work has gone on for long enough, and not b
 })
 
 it('can do the same without a pause', () => {
-  expect(atOnce(threeSteps())).toBe('done')
+  expect(runToEnd(threeSteps())).toBe('done')
 })

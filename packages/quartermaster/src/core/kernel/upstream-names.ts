@@ -8,7 +8,7 @@ export function upstreamUnit(name: string): string {
   return `${PREFIX}${name}`
 }
 
-export function upstreamIn(unit: string): string | undefined {
+export function upstreamOfUnit(unit: string): string | undefined {
   return unit.startsWith(PREFIX) ? unit.slice(PREFIX.length) : undefined
 }
 
@@ -17,7 +17,7 @@ export function upstreamDependency(name: string): string {
   return `${DEPENDENCY_PREFIX}${name}`
 }
 
-export function upstreamBehind(dependency: string): string | undefined {
+export function upstreamOfDependency(dependency: string): string | undefined {
   return dependency.startsWith(DEPENDENCY_PREFIX) ? dependency.slice(DEPENDENCY_PREFIX.length) : undefined
 }
 
@@ -57,7 +57,7 @@ export function neededLogin({ name, reason }: { readonly name: string; readonly 
   return loginStepIn(reason, name) ?? loginStep(name)
 }
 
-export function commandOf(step: string): string {
+export function loginCommand(step: string): string {
   return step.slice(SIGN_IN.length)
 }
 

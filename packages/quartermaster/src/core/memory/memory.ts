@@ -11,7 +11,7 @@ import {
   type MemoryWish,
   type RecalledMemory,
   type RecallWish,
-  TOLD_TOOLS,
+  TOOL_NAMES,
   type WorkspaceRow,
 } from '../../contracts/index.ts'
 import { type Clock, type Digest, escapeLine, type Ids } from '../kernel/index.ts'
@@ -160,7 +160,7 @@ const LONGEST_ROW = 300
 const FITTING = 5
 const NEWEST = 20
 
-const HEAD = `What agents of this organisation remembered: first what fits this workspace, then the newest. ${TOLD_TOOLS.recall} finds more.`
+const HEAD = `What agents of this organisation remembered: first what fits this workspace, then the newest. ${TOOL_NAMES.recall} finds more.`
 
 export function createRemembered(memory: Pick<Memory, 'recall'>): Remembered {
   return async workspace => {

@@ -10,7 +10,7 @@ import {
   type Settings,
   type WorkspaceRow,
 } from '../../contracts/index.ts'
-import { type Clock, createFullness, type Digest, type Ids } from '../kernel/index.ts'
+import { type Clock, createFullnessCheck, type Digest, type Ids } from '../kernel/index.ts'
 import { mask } from '../secrets/index.ts'
 import { insertNext, mustNotExist, remove, type Store, update } from '../store/index.ts'
 import type { MemoryWords } from './words.ts'
@@ -56,7 +56,7 @@ export function createMemoryWriter({
   const now = () => Math.round(clock.now())
 
   /** The limit is per author, so that one author does not fill the scope for others. */
-  const isFull = createFullness({
+  const isFull = createFullnessCheck({
     most: settings.workspaceMemories,
     keyOf: (place: Pick<MemoryRow, 'shelf' | 'workspaceId'>) => `${place.shelf} ${place.workspaceId}`,
     count: place => store.count('memories', place),

@@ -6,7 +6,7 @@ import {
   type Settings,
   type WorkspaceRow,
 } from '../../contracts/index.ts'
-import { type CancelSignal, type Clock, createFullness } from '../kernel/index.ts'
+import { type CancelSignal, type Clock, createFullnessCheck } from '../kernel/index.ts'
 import { mustNotExist, remove, type Store, update, type Write } from '../store/index.ts'
 import { rowsWithin } from './activity-log.ts'
 import { type Post, type Sent } from './message.ts'
@@ -275,7 +275,7 @@ export function createInbox(deps: InboxDeps): Inbox {
     },
     popWrites,
     count,
-    isFull: createFullness({ most: MOST_WAITING_MESSAGES, keyOf: ({ id }: Owner) => id, count }),
+    isFull: createFullnessCheck({ most: MOST_WAITING_MESSAGES, keyOf: ({ id }: Owner) => id, count }),
   }
 }
 

@@ -1,5 +1,11 @@
 export { doubtfulArguments } from './argument-secrets.ts'
-export { createSecretTexts, type Redact, type RedactStart, redactedJson, type SecretTexts } from './known-secrets.ts'
+export {
+  createSecretRedactor,
+  type Redact,
+  type RedactStart,
+  redactedJson,
+  type SecretRedactor,
+} from './known-secrets.ts'
 export { isName, isSecretName, looksLikeSecret } from './looks-like-secret.ts'
 export { mask, REDACTED } from './mask.ts'
 export { freeName, secretNamesOf } from './secret-store.ts'

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
-import { createSecretTexts } from './index.ts'
+import { createSecretRedactor } from './index.ts'
 
 const SECRET = 'sk-live-4f9A7c2E8b1D6e3F0a5C9d2B7e4A1f8C3d6E'
 
 describe('the beginning of a text with secrets', () => {
-  const { redactStart } = createSecretTexts([SECRET, 'live'])
+  const { redactStart } = createSecretRedactor([SECRET, 'live'])
 
   it('is all of a short one', () => {
     expect(redactStart(`key ${SECRET}`, 12)).toEqual({ text: 'key [secret]', isWhole: true })
@@ -22,7 +22,7 @@ describe('the beginning of a text with secrets', () => {
 
   it('shows nothing where all of it may be a part of one', () => {
     expect(redactStart(SECRET.slice(0, 40), 100, { isCut: true })).toEqual({ text: '', isWhole: false })
-    expect(createSecretTexts([]).redactStart('ab', 1)).toEqual({ text: 'a', isWhole: false })
+    expect(createSecretRedactor([]).redactStart('ab', 1)).toEqual({ text: 'a', isWhole: false })
   })
 
   it('never ends in half a character', () => {
@@ -31,7 +31,7 @@ describe('the beginning of a text with secrets', () => {
 })
 
 it('knows how long a secret is at most, with every backslash that JSON in JSON has', () => {
-  const { redact, longest } = createSecretTexts(['a"b'])
+  const { redact, longest } = createSecretRedactor(['a"b'])
   const written = `a${'\\'.repeat(7)}u0022b`
   expect(redact(written)).toBe('[secret]')
   expect(longest).toBe(written.length)

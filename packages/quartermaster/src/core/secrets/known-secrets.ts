@@ -10,7 +10,7 @@ interface RedactedStart {
 /** `isCut`: the text itself is the beginning of a longer one. */
 export type RedactStart = (text: string, most: number, options?: { readonly isCut?: boolean }) => RedactedStart
 
-export interface SecretTexts {
+export interface SecretRedactor {
   readonly redact: Redact
   /**
    * The beginning of a text, masked before it is cut, so that no part of a secret is at its end. A mask is mostly shorter than
@@ -25,7 +25,7 @@ export interface SecretTexts {
 const SHORTEST_LINE = 8
 
 /** Masks these secrets in any text, plain and as JSON or URLs spell them. */
-export function createSecretTexts(secrets: readonly string[]): SecretTexts {
+export function createSecretRedactor(secrets: readonly string[]): SecretRedactor {
   const texts = [...new Set(secrets.flatMap(withLines))].sort((a, b) => b.length - a.length)
   if (texts.length === 0) return { redact: text => text, redactStart: startOf(text => text, NO_START), longest: 0 }
   const spelled = texts.map(text => (text.match(PIECE) ?? []).map(spellingsOf))

@@ -1,5 +1,5 @@
 import type { UpstreamConfig } from '../../contracts/index.ts'
-import { emptyHeader } from '../kernel/index.ts'
+import { emptyHeaderReason } from '../kernel/index.ts'
 import { hide, hideArguments, hideInCommand, hideInUrl } from './argument-secrets.ts'
 import type { Redact } from './known-secrets.ts'
 import { isSecretName, looksLikeSecret } from './looks-like-secret.ts'
@@ -43,7 +43,7 @@ function withoutSecrets(entry: Entry, store: SecretStore): Record<string, unknow
     ...(isTexts(headers) && {
       headers: mapTexts(headers, (key, text) =>
         // A scheme alone in `Authorization` is no credential. In any other header a single word may well be one.
-        emptyHeader(key, text) === undefined ? hide(key, text, store.own(key)) : text,
+        emptyHeaderReason(key, text) === undefined ? hide(key, text, store.own(key)) : text,
       ),
     }),
     ...(typeof command === 'string' && { command: hideInCommand(command, store) }),

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { sha256 } from '../../adapters/system/index.ts'
 import type { PinRow, UpstreamFinding } from '../../contracts/index.ts'
-import { atOnce } from '../kernel/index.ts'
+import { runToEnd } from '../kernel/index.ts'
 import { judge, LISTING_LIMITS, type Listing, offeredFromPins, type PinPolicy, readListing } from './index.ts'
 
 const STRONG: UpstreamFinding = {
@@ -21,7 +21,7 @@ function server(limits = LISTING_LIMITS) {
   const examined: string[] = []
   const see = (listing: Partial<Listing>, policy: Partial<PinPolicy> = {}) => {
     now++
-    const seen = atOnce(readListing('github', { server: {}, ...listing }, { digest: sha256, limits }))
+    const seen = runToEnd(readListing('github', { server: {}, ...listing }, { digest: sha256, limits }))
     const findings = ({ name, text }: { name: string; text: string }) => {
       examined.push(name)
       return [...(text.includes('EVIL') ? [STRONG] : []), ...(text.includes('ODD') ? [WEAK] : [])]
@@ -164,7 +164,7 @@ describe('a server that is seen again', () => {
     const { see, pins } = server()
     see({ tools: [tool('a'), tool('b', 'EVIL'), tool('c')], prompts: [tool('p')] })
     expect(see({ tools: [tool('c')], prompts: [] }).gone).toEqual(['a', 'b'])
-    expect(atOnce(offeredFromPins('github', pins(), POLICY)).gone).toEqual(['a', 'b'])
+    expect(runToEnd(offeredFromPins('github', pins(), POLICY)).gone).toEqual(['a', 'b'])
     const later = see({ prompts: [] })
     expect([offeredIn(later), later.gone]).toEqual([['c'], ['a', 'b']])
   })
@@ -287,7 +287,7 @@ describe('what was held back or refused', () => {
         expect([kind, newTools, last?.offered.map(({ name }) => name)]).toEqual([kind, newTools, ['server']])
         expect(last?.held).toMatchObject([{ name: 'a', state: 'new' }])
         decide('a', 'accepted')
-        expect(atOnce(offeredFromPins('github', pins(), POLICY)).offered).toHaveLength(2)
+        expect(runToEnd(offeredFromPins('github', pins(), POLICY)).offered).toHaveLength(2)
       }
   })
 
@@ -317,7 +317,7 @@ describe('a server that is down', () => {
     const { see, pins } = server()
     see({ tools: [tool('a'), tool('b'), tool('c')] })
     see({ tools: [tool('a'), tool('b', '2'), tool('d')] })
-    const verdict = atOnce(offeredFromPins('github', pins(), POLICY))
+    const verdict = runToEnd(offeredFromPins('github', pins(), POLICY))
     expect(offeredIn(verdict)).toEqual(['a'])
     expect(heldIn(verdict)).toEqual(['b: changed', 'd: new'])
   })
@@ -348,7 +348,7 @@ describe('the pins of one server', () => {
     see({ tools: [tool('a'), tool('b')] })
     expect(see({ tools: flood }).gone).toEqual(['a', 'b'])
     expect(pins().find(({ name }) => name === 'a')).toMatchObject({ definition: '{}', listed: false })
-    expect(atOnce(offeredFromPins('github', pins(), POLICY)).gone).toEqual(['a', 'b'])
+    expect(runToEnd(offeredFromPins('github', pins(), POLICY)).gone).toEqual(['a', 'b'])
     expect(see({ tools: flood }).writes).toEqual([])
     const back = see({ tools: [tool('a'), tool('b', '2')] })
     expect([back.offered[1]?.value, heldIn(back)]).toEqual([tool('a'), ['b: changed']])

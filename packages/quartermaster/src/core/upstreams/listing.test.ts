@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import { sha256 } from '../../adapters/system/index.ts'
-import { atOnce } from '../kernel/index.ts'
+import { runToEnd } from '../kernel/index.ts'
 import { LISTING_LIMITS, type Listing, readListing } from './index.ts'
 
 const read = (listing: Partial<Listing>, limits = LISTING_LIMITS) =>
-  atOnce(readListing('github', { server: {}, ...listing }, { digest: sha256, limits }))
+  runToEnd(readListing('github', { server: {}, ...listing }, { digest: sha256, limits }))
 const placesOf = ({ definitions }: ReturnType<typeof read>) => definitions.map(({ kind, name }) => `${kind}:${name}`)
 
 describe('what can be pinned of a listing', () => {

@@ -1,4 +1,4 @@
-import { isKeepable, type PinKind, type Problem } from '../../contracts/index.ts'
+import { isStorable, type PinKind, type Problem } from '../../contracts/index.ts'
 import { type Digest, isRecord, type Steps, upstreamUnit } from '../kernel/index.ts'
 
 /** A server's lists as they came. An absent list could not be fetched; an empty one is empty. */
@@ -158,7 +158,7 @@ function nameOf(kind: PinKind, value: unknown): string | undefined {
 function nameFault(kind: PinKind, name: unknown): string | undefined {
   if (typeof name !== 'string' || name === '') return 'it has none'
   if (name.length > LONGEST_NAME[kind]) return `it is longer than ${LONGEST_NAME[kind]} characters`
-  return isKeepable(name) ? undefined : 'it holds NUL or half a character'
+  return isStorable(name) ? undefined : 'it holds NUL or half a character'
 }
 
 /** By its place, because it cannot be found by its name. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { createFakeClock } from '../../testing/fake-clock.ts'
-import { atOnce } from '../kernel/index.ts'
+import { runToEnd } from '../kernel/index.ts'
 import { compareNames, createToolsOfOthers, type NamedTool, scanDefinition } from './index.ts'
 
 const toolsNamed = (...tools: readonly NamedTool[]) => new Map(tools.map(tool => [tool.name, tool]))
@@ -23,7 +23,7 @@ interface Server {
 async function foundAt({ unit, siblings, tools = TOOLS }: Server, description: string) {
   const toolsOfOthers = createToolsOfOthers({ tools: async () => tools, ownNameOf, clock: createFakeClock() })
   const names = compareNames({ siblings: new Set(siblings), others: await toolsOfOthers(unit) })
-  const findings = atOnce(scanDefinition({ name: siblings[0], description, inputSchema: { type: 'object' } }, names))
+  const findings = runToEnd(scanDefinition({ name: siblings[0], description, inputSchema: { type: 'object' } }, names))
   return findings.map(({ rule, strength }) => `${strength} ${rule}`)
 }
 

@@ -7,10 +7,10 @@ import {
   Issue,
   MissingDependency,
   Problem,
-  TOLD_TOOLS,
+  TOOL_NAMES,
   TravellingResult,
 } from '../../../contracts/index.ts'
-import { upstreamBehind } from '../../../core/kernel/index.ts'
+import { upstreamOfDependency } from '../../../core/kernel/index.ts'
 import type { Hints } from '../session.ts'
 import { count, paragraph, unwrapped } from './layout.ts'
 import { type Answered, isSwitchedOff, missingBlock, problemBlocks } from './problem-text.ts'
@@ -121,7 +121,7 @@ function findWhatIsDown(
     return isKept
       ? `See how it stands: ${command('upstreams', 'show', upstream)}`
       : 'Fix what is said here, then call it again.'
-  const server = typeof dependency === 'string' ? upstreamBehind(dependency) : undefined
+  const server = typeof dependency === 'string' ? upstreamOfDependency(dependency) : undefined
   if (server !== undefined && !isKept && retryAfterMs === undefined)
     return `Fix what is said here, then try it: ${command('upstreams', 'restart', server)}`
   const look = `See what is down: ${command('status')}`
@@ -154,8 +154,8 @@ function findTool(hints: Hints): string {
 
 /** What a tool comes with, besides the gateway view. */
 const COMES_WITH: Readonly<Record<string, string>> = {
-  [TOLD_TOOLS.docs]: "a page of the project's own in knowledge/, or with ",
-  [TOLD_TOOLS.status]: 'a tool whose calls may have to wait, or with ',
+  [TOOL_NAMES.docs]: "a page of the project's own in knowledge/, or with ",
+  [TOOL_NAMES.status]: 'a tool whose calls may have to wait, or with ',
 }
 
 function fixAgent({ agent = 'NAME' }: Hints): string {

@@ -1,6 +1,6 @@
 import { messageOf, type PinKind, type Problem, type UpstreamConfig } from '../../../contracts/index.ts'
 import type { DependencyDefinition, SourceUnit } from '../../../core/catalogue/index.ts'
-import { atOnce, type Clock, type Digest, inTurns, type Steps, upstreamUnit } from '../../../core/kernel/index.ts'
+import { type Clock, type Digest, inTurns, runToEnd, type Steps, upstreamUnit } from '../../../core/kernel/index.ts'
 import {
   excerptOf,
   isWaiting,
@@ -48,7 +48,7 @@ export function createOffer(deps: OfferDeps): Offer {
   const claims = createNameClaims()
 
   function unit(): Unit {
-    made ??= finish(atOnce(build(verdict, deps)))
+    made ??= finish(runToEnd(build(verdict, deps)))
     return made
   }
 

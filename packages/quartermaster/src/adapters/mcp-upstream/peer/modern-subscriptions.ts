@@ -1,4 +1,4 @@
-import { type Cancel, type Clock, reopening } from '../../../core/kernel/index.ts'
+import { type Cancel, type Clock, createReopenDelay } from '../../../core/kernel/index.ts'
 import { type Id, isId, isRecord, metaOf, type Params } from '../../mcp-wire/index.ts'
 import { META } from './channel.ts'
 import type { RpcChannel } from './peer.ts'
@@ -400,7 +400,7 @@ const LONGEST_OF_NOTIFYING_MS = 30_000
 const LONGEST_ASKED_MS = 60_000
 
 function createRequestTiming(clock: Clock, ask: () => void): RequestTiming {
-  let pauseAfter = reopening(PAUSES)
+  let pauseAfter = createReopenDelay(PAUSES)
   let pausedUntil = Number.NEGATIVE_INFINITY
   let cancelPause: Cancel = () => {}
   let cancelWait: Cancel = () => {}
@@ -432,7 +432,7 @@ function createRequestTiming(clock: Clock, ask: () => void): RequestTiming {
     onRequested: stop,
     stop,
     resetBackoff() {
-      pauseAfter = reopening(PAUSES)
+      pauseAfter = createReopenDelay(PAUSES)
     },
   }
 }

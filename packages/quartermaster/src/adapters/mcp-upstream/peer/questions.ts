@@ -7,7 +7,7 @@ import {
   type QuestionKind,
   UrlQuestion,
 } from '../../../contracts/index.ts'
-import { type CancelSignal, type Clock, fewIssues } from '../../../core/kernel/index.ts'
+import { type CancelSignal, type Clock, firstIssues } from '../../../core/kernel/index.ts'
 import { isRecord, type Params } from '../../mcp-wire/index.ts'
 import { pause } from './abort.ts'
 import { isSessionForgotten, RPC, RpcError, SendFailure } from './channel.ts'
@@ -65,7 +65,7 @@ type QuestionSchema = typeof PersonQuestion | typeof UrlQuestion | typeof ModelQ
 function checked(schema: QuestionSchema, question: Params): Question {
   const parsed = schema.safeParse(question)
   if (parsed.success) return parsed.data
-  const wrong = fewIssues(parsed.error.issues).map(issueText).join(' ')
+  const wrong = firstIssues(parsed.error.issues).map(issueText).join(' ')
   throw new RpcError({ code: RPC.invalidParams, message: `This cannot be asked. ${wrong}` })
 }
 

@@ -1,6 +1,6 @@
 import type { UpstreamLogLine } from '../../../contracts/index.ts'
 import { type Clock } from '../../../core/kernel/index.ts'
-import { createSecretTexts, type SecretTexts } from '../../../core/secrets/index.ts'
+import { createSecretRedactor, type SecretRedactor } from '../../../core/secrets/index.ts'
 
 type LineOrigin = UpstreamLogLine['from']
 
@@ -10,7 +10,7 @@ export interface ChildLogOptions {
 }
 
 /** Masks texts as the log does. */
-export type Masks = Pick<SecretTexts, 'redact' | 'redactStart'>
+export type Masks = Pick<SecretRedactor, 'redact' | 'redactStart'>
 
 /** The newest lines by a server and about it, bounded however much it writes. */
 export interface ChildLog extends Pick<ChildRuns, 'begin' | 'noise'>, Masks {
@@ -39,7 +39,7 @@ const SECOND_MS = 1_000
 
 export function createChildLog({ clock, secrets = [] }: ChildLogOptions): ChildLog {
   const hidden = new Set<string>()
-  let known = createSecretTexts(secrets)
+  let known = createSecretRedactor(secrets)
   // The masks change, and holders of this object use the newest.
   const masks: Masks = {
     redact: text => known.redact(text),
@@ -97,7 +97,7 @@ export function createChildLog({ clock, secrets = [] }: ChildLogOptions): ChildL
       for (const text of texts) if (text !== undefined && text.length >= SHORTEST_SECRET) hidden.add(text)
       if (hidden.size === before) return
       for (const text of hidden) if (hidden.size > MOST_HIDDEN) hidden.delete(text)
-      known = createSecretTexts([...secrets, ...hidden])
+      known = createSecretRedactor([...secrets, ...hidden])
     },
     isFull: from => windowOf(from).added >= LOG_LIMITS.linesASecond,
     lines({ limit }) {

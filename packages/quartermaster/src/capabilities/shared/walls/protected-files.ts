@@ -2,7 +2,7 @@ import type { BigIntStats } from 'node:fs'
 import { lstat, readdir, readlink, realpath, stat } from 'node:fs/promises'
 import { basename, dirname, isAbsolute, join, sep } from 'node:path'
 import type { Paths } from '../../../core/catalogue/index.ts'
-import { remembered } from '../../../core/kernel/index.ts'
+import { memoize } from '../../../core/kernel/index.ts'
 import { fold } from '../text.ts'
 import { type Identity, isSame, type Pinned } from './pinned.ts'
 import { ignoreMissing, isMissing, Refusal } from './refusal.ts'
@@ -75,7 +75,7 @@ export async function readDataFolder(dataDir: string): Promise<DataFolder> {
   const identity = await identityOf(dataDir)
   const is = (other: Identity) => identity !== undefined && isSame(identity, other)
   // Once a call: folders of packages are full of hard links.
-  const files = remembered(() => filesIn(dataDir))
+  const files = memoize(() => filesIn(dataDir))
   return {
     // Only what has more than one name can be in two folders.
     owns: async stat => is(stat) || (stat.isFile() && stat.nlink > 1n && (await files()).has(keyOf(stat))),

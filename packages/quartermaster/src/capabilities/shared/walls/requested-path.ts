@@ -1,5 +1,5 @@
 import path from 'node:path'
-import { isKeepable } from '../../../contracts/index.ts'
+import { isStorable } from '../../../contracts/index.ts'
 import { Refusal } from './refusal.ts'
 
 type Platform = NodeJS.Platform
@@ -99,7 +99,7 @@ type PlacesOptions = Omit<AddressingOptions, 'words' | 'anyNames'> & { requested
 type TextRules = Pick<AddressingOptions, 'platform' | 'anyNames'>
 
 function checkText(requested: string, { platform, anyNames = false }: TextRules): void {
-  const isUsable = anyNames ? isKeepable(requested) : isUsableName(requested)
+  const isUsable = anyNames ? isStorable(requested) : isUsableName(requested)
   if (!isUsable) throw new Refusal('The path has control characters or broken ones; leave them out.')
   const names = requested.split(platform === 'win32' ? /[\\/]/ : '/')
   if (names.some(isTemporaryName))

@@ -7,7 +7,7 @@ import {
   messageOf,
   type Observation,
 } from '../../../contracts/index.ts'
-import { didYouMean, fewIssues } from '../../kernel/index.ts'
+import { didYouMean, firstIssues } from '../../kernel/index.ts'
 
 /** The values of the placeholders in a spec. */
 export interface EffectValues {
@@ -85,7 +85,7 @@ export function createTemplatedKind<F extends Record<string, unknown>>(options: 
       const parsed = schema.safeParse(without(own, unknown))
       return [
         ...unknown.map(key => `"${key}" is not a field of ${kind}.${didYouMean(key, fields)}`),
-        ...(parsed.success ? (options.check?.(parsed.data) ?? []) : fewIssues(parsed.error.issues).map(issueText)),
+        ...(parsed.success ? (options.check?.(parsed.data) ?? []) : firstIssues(parsed.error.issues).map(issueText)),
         ...templateProblems(own, options.templates, surroundings),
       ]
     },

@@ -20,7 +20,7 @@ import {
   type SchemaCompiler,
   type Tool,
 } from '../../catalogue/index.ts'
-import { type CancelSignal, fewIssues, type Log, traceIdOf, unlessCancelled } from '../../kernel/index.ts'
+import { type CancelSignal, firstIssues, type Log, traceIdOf, unlessCancelled } from '../../kernel/index.ts'
 import { type LogLevel } from '../elicitation/elicitation.ts'
 import { type Operations } from '../record/operations.ts'
 import { type CallRequest, type CallState, isDeliveredTo } from './call-state.ts'
@@ -249,7 +249,7 @@ async function askFitting(written: Question, parts: AskParts): Promise<Answer> {
 function parseQuestion(written: Question, subject: string): Question {
   const parsed = Question.safeParse(written)
   if (parsed.success) return parsed.data
-  const lines = fewIssues(parsed.error.issues).map(issueText).join(' ')
+  const lines = firstIssues(parsed.error.issues).map(issueText).join(' ')
   throw new AppError('DEFINITION_INVALID', `What "${subject}" asks is no question. ${lines}`)
 }
 

@@ -7,9 +7,16 @@ import {
   ToolResult,
   toAppError,
 } from '../../../contracts/index.ts'
-import { type CallContext, kindOf, type Tool, toolResult, waitsFor, withoutReserved } from '../../catalogue/index.ts'
+import {
+  type CallContext,
+  kindOf,
+  type Tool,
+  toolResult,
+  waitingReason,
+  withoutReserved,
+} from '../../catalogue/index.ts'
 import { blamedIn, type Health } from '../../health/index.ts'
-import { type FoundIssue, fewIssues, type Log } from '../../kernel/index.ts'
+import { type FoundIssue, firstIssues, type Log } from '../../kernel/index.ts'
 import type { Deadline } from './deadline.ts'
 
 interface RunDeps {
@@ -71,7 +78,7 @@ function failedRun({ tool, context, deadline }: Run, error: unknown, { health, l
 
 /** A run that was cut short while it waited to begin has done nothing. */
 function unbegun(context: CallContext, cause: AppError): AppError | undefined {
-  const why = waitsFor(context)
+  const why = waitingReason(context)
   if (why === undefined) return undefined
   return new AppError(cause.code, `${cause.message} ${why}`, { cause, details: { ...cause.details } })
 }
@@ -173,7 +180,7 @@ function toJson(tool: Tool, output: unknown): string {
 }
 
 function outputInvalid(tool: Tool, issues: readonly FoundIssue[], content?: ToolResult['content']): AppError {
-  const lines = fewIssues(issues).map(issueText)
+  const lines = firstIssues(issues).map(issueText)
   const message = `"${tool.name}" ran, but its result is not what its definition promises. ${lines.join(' ')}`
   return new AppError('OUTPUT_INVALID', message, {
     details: { issues: lines, ...(content?.length ? { content: errorContent(content) } : {}) },

@@ -9,7 +9,7 @@ import {
 } from '../../../contracts/index.ts'
 import { kindOf, type Prompt, type Resource } from '../../catalogue/index.ts'
 import { blamedIn, type Health, type Needing } from '../../health/index.ts'
-import { type BinaryContent, binaryIn, type FoundIssue, fewIssues, type Log, toBase64 } from '../../kernel/index.ts'
+import { type BinaryContent, binaryIn, type FoundIssue, firstIssues, type Log, toBase64 } from '../../kernel/index.ts'
 import type { Deadline } from '../path/deadline.ts'
 import { listFault, messageFault, resourceFault, within } from '../path/run-tool.ts'
 
@@ -126,7 +126,7 @@ function tooMuchBinary({ what, maxBinaryBytes: maxBytes }: OutputSource): AppErr
 }
 
 function outputInvalid({ what }: OutputSource, issues: readonly FoundIssue[]): AppError {
-  const lines = fewIssues(issues).map(issueText)
+  const lines = firstIssues(issues).map(issueText)
   const message = `What ${what} gave is not what a definition of its kind may give. ${lines.join(' ')}`
   return new AppError('OUTPUT_INVALID', message, { details: { issues: lines } })
 }

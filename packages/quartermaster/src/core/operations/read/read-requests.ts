@@ -25,7 +25,7 @@ import {
   didYouMean,
   type Emitter,
   type FoundIssue,
-  fewIssues,
+  firstIssues,
   type Ids,
   type Log,
 } from '../../kernel/index.ts'
@@ -417,7 +417,7 @@ function checkArguments(prompt: Prompt, given: unknown): Readonly<Record<string,
     ...[...values].flatMap(([name, value]) => issueWith(name, value, names)),
   ]
   if (found.length === 0) return Object.fromEntries(values) as Record<string, string>
-  const issues = fewIssues(found).map(issue => suggesting(issue, names))
+  const issues = firstIssues(found).map(issue => suggesting(issue, names))
   const lines = issues.map(issueText)
   throw new AppError('INPUT_INVALID', `The arguments of the prompt "${prompt.name}" are wrong. ${lines.join(' ')}`, {
     details: { issues },

@@ -5,7 +5,7 @@ import {
   messageOf,
   type NewRow,
   type OperationRow,
-  toKeepable,
+  toStorable,
 } from '../../../contracts/index.ts'
 import { type Cancel, type Clock, type Ids, type Log } from '../../kernel/index.ts'
 import { insert } from '../../store/index.ts'
@@ -135,7 +135,7 @@ export function auditRow(id: string, entry: AuditEntry): NewRow<'audit'> {
     at: Math.round(at),
     operationId,
     // A refused call may name anything as its tool. A name that no store takes would block the whole batch.
-    tool: toKeepable(entry.tool.slice(0, LONGEST_NAME)),
+    tool: toStorable(entry.tool.slice(0, LONGEST_NAME)),
     digest,
     decision,
     outcome,

@@ -10,7 +10,7 @@ import {
   type OperationSummary,
   type Settings,
 } from '../../../contracts/index.ts'
-import { type Clock, type Emitter, type Ids, type Log, unsaid } from '../../kernel/index.ts'
+import { type Clock, type Emitter, type Ids, type Log, withoutSucceededMeta } from '../../kernel/index.ts'
 import { type Store, update, type Where } from '../../store/index.ts'
 import { createAuditBatch, toAuditLine } from './audit.ts'
 import { type DeliveryTracker, type IsDelivered } from './delivery-tracker.ts'
@@ -100,7 +100,7 @@ export function createOperations({ storage, log, deliveries }: OperationsDeps): 
       if (row) {
         const facts = toFacts(row, sealer)
         // The marks in a result are for the wire of tasks only.
-        return facts.result ? { ...facts, result: unsaid(facts.result) } : facts
+        return facts.result ? { ...facts, result: withoutSucceededMeta(facts.result) } : facts
       }
       const next =
         'Calls that change nothing leave none, and old ones are forgotten; see `quartermaster operations list`.'

@@ -9,7 +9,7 @@ import {
   type OperationState,
   type RetryPolicy,
   type Settings,
-  TOLD_TOOLS,
+  TOOL_NAMES,
   type WaitingHandle,
 } from '../../../contracts/index.ts'
 import { type Random } from '../../kernel/index.ts'
@@ -94,7 +94,7 @@ export function waitingAnswer(operation: Unfinished, now: number): CallAnswer {
     waitingText(operation),
     ...(what === 'approval' ? [`Tell your person: quartermaster approvals allow ${id} (or deny).`] : []),
     endText(what, expiresAt === null ? undefined : expiresAt - now),
-    `Continue with other work; ${TOLD_TOOLS.status} {"id":"${id}"} shows the result.`,
+    `Continue with other work; ${TOOL_NAMES.status} {"id":"${id}"} shows the result.`,
   ].join(' ')
   return { operationId: id, result: { content: [{ type: 'text', text }] }, waiting }
 }

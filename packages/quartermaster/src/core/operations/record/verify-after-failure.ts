@@ -6,7 +6,7 @@ import {
   messageOf,
   type OperationOutcome,
   type OperationRow,
-  TOLD_TOOLS,
+  TOOL_NAMES,
   type ToolResult,
 } from '../../../contracts/index.ts'
 import { type Catalogue } from '../../catalogue/index.ts'
@@ -137,5 +137,5 @@ function whereToLook({ id, hasEffects }: OperationHint): string {
   const step = hasEffects
     ? `Look with \`quartermaster operations verify ${id}\``
     : `See \`quartermaster operations show ${id}\``
-  return `Its operation is "${id}". ${step}; an agent asks \`${TOLD_TOOLS.status}\`.`
+  return `Its operation is "${id}". ${step}; an agent asks \`${TOOL_NAMES.status}\`.`
 }

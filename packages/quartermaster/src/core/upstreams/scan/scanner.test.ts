@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { createFakeClock } from '../../../testing/fake-clock.ts'
-import { atOnce } from '../../kernel/index.ts'
+import { runToEnd } from '../../kernel/index.ts'
 import {
   compareNames,
   createScanner,
@@ -16,7 +16,7 @@ interface Around {
 }
 
 function scanned(definition: object, { siblings = [], others = otherNamesIn([]) }: Around = {}) {
-  return atOnce(scanDefinition(definition, compareNames({ siblings: new Set(siblings), others })))
+  return runToEnd(scanDefinition(definition, compareNames({ siblings: new Set(siblings), others })))
 }
 
 const described = (description: string) => ({ name: 'lookup', description, inputSchema: { type: 'object' } })

@@ -4,7 +4,7 @@ import {
   type OperationFacts,
   type OperationState,
   type OperationSummary,
-  TOLD_TOOLS,
+  TOOL_NAMES,
   type WaitingHandle,
 } from '../../../../contracts/index.ts'
 import { printAnswer } from '../../command.ts'
@@ -126,7 +126,7 @@ function waitingText(session: Session, tool: string, waiting: WaitingHandle): st
     retry: `\nTo have it tried now: quartermaster operations retry ${id}`,
     run: '',
   } satisfies Record<WaitingHandle['for'], string>
-  const look = session.hasToken ? `call ${TOLD_TOOLS.status} id=${id}` : `operations show ${id}${next[what]}`
+  const look = session.hasToken ? `call ${TOOL_NAMES.status} id=${id}` : `operations show ${id}${next[what]}`
   return `${escapeLine(lines[what])} Do not call it again.\nSee how it is: quartermaster ${look}\n`
 }
 

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
 import { type Command, type CommanderError, Option } from 'commander'
 import type { AddedUpstream, UpstreamConsent } from '../../../../contracts/index.ts'
-import { emptyHeader } from '../../../../core/kernel/index.ts'
+import { emptyHeaderReason } from '../../../../core/kernel/index.ts'
 import { doubtfulArguments, separateSecrets } from '../../../../core/secrets/index.ts'
 import { withShellVariables } from '../../../../core/shell/index.ts'
 import { command, printAnswer, type Register } from '../../command.ts'
@@ -223,7 +223,7 @@ function toEntry(
 
 /** A header is most often empty because a variable of the shell is not set. */
 function refuseEmpty(header: string, value: string): void {
-  const what = emptyHeader(header, value)
+  const what = emptyHeaderReason(header, value)
   if (what === undefined) return
   throw new UsageError(`the header "${header}" has ${what}. If a variable of your shell belongs there, set it first.`)
 }

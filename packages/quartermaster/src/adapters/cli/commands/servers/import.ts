@@ -8,7 +8,7 @@ import {
   type ImportedOperation,
   type UpstreamConsent,
 } from '../../../../contracts/index.ts'
-import { whichThereAre } from '../../../../core/kernel/index.ts'
+import { suggestOrList } from '../../../../core/kernel/index.ts'
 import { ask, askYes, canAsk } from '../../ask.ts'
 import { command, printAnswer } from '../../command.ts'
 import { EXIT, EXIT_CODES, UsageError } from '../../errors.ts'
@@ -297,7 +297,7 @@ function chosen(servers: readonly ForeignServer[], names: readonly string[]): Fo
     const match = servers.find(server => server.name === name) ?? servers.find(server => server.as === name)
     if (match) return match
     const known = servers.map(server => server.name)
-    const hint = whichThereAre(name, known)
+    const hint = suggestOrList(name, known)
     throw new AppError('NAME_UNKNOWN', `No server named "${name}" was found.${hint} ${SOURCES}`)
   })
 }

@@ -1,5 +1,5 @@
 import type { Control, UpstreamState, UpstreamStatus } from '../../../../contracts/index.ts'
-import { commandOf, neededLogin, sentence, withoutLoginStep } from '../../../../core/kernel/index.ts'
+import { loginCommand, neededLogin, sentence, withoutLoginStep } from '../../../../core/kernel/index.ts'
 import { count, fields, type Row, renderTable } from '../../output/layout.ts'
 import { escapeLine } from '../../output/terminal.ts'
 import { agoText, aheadInWords, inWords } from '../../output/units.ts'
@@ -235,7 +235,7 @@ export function upstreamSentence(status: UpstreamStatus, source: StateSource): s
     return `it is up, and does not list its ${unlisted.join(' and ')} (quartermaster logs ${name})${held}`
   if (state === 'up') return `it is up, with ${count(tools.offered, 'tool')}${held}${more}`
   if (state === 'starting') return startingSentence(status, source)
-  if (state === 'needsLogin') return `it needs a login (${commandOf(neededLogin(status))})${held}`
+  if (state === 'needsLogin') return `it needs a login (${loginCommand(neededLogin(status))})${held}`
   const why = reason === '' ? '' : `: ${reason.replace(/\.+$/, '')}`
   return `it ${state === 'keyRefused' ? 'does not let us in' : `is ${STATES[state].text}`}${why}${held}`
 }

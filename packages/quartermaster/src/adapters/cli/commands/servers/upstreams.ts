@@ -8,7 +8,7 @@ import {
   UpstreamConsent,
   type UpstreamStatus,
 } from '../../../../contracts/index.ts'
-import { whichThereAre } from '../../../../core/kernel/index.ts'
+import { suggestOrList } from '../../../../core/kernel/index.ts'
 import { command, controlCommand, printAnswer } from '../../command.ts'
 import { EXIT, EXIT_CODES } from '../../errors.ts'
 import { agentOption, defined } from '../../options.ts'
@@ -35,7 +35,7 @@ const registerShow = command<{ name: string }>({
     )
     const found = statuses.find(status => status.name === name)
     const names = statuses.map(status => status.name)
-    if (!found) throw new AppError('NAME_UNKNOWN', `No upstream is named "${name}".${whichThereAre(name, names)}`)
+    if (!found) throw new AppError('NAME_UNKNOWN', `No upstream is named "${name}".${suggestOrList(name, names)}`)
     return printAnswer(session, found, { text: upstreamDetail(found, session) })
   },
 })

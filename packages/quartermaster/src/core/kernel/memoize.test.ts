@@ -1,16 +1,16 @@
 import { expect, it } from 'vitest'
-import { remembered } from './index.ts'
+import { memoize } from './index.ts'
 
 it('makes it once for all who ask', async () => {
   let times = 0
-  const one = remembered(async () => ++times)
+  const one = memoize(async () => ++times)
   expect(await Promise.all([one(), one()])).toEqual([1, 1])
   expect(await one()).toBe(1)
 })
 
 it('tries again after a failure', async () => {
   let times = 0
-  const one = remembered(async () => {
+  const one = memoize(async () => {
     if (++times === 1) throw new Error('gone')
     return times
   })
