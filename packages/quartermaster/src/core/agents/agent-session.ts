@@ -179,7 +179,7 @@ export interface GatewayConfig extends UnitReader {
  * Whether an agent sees its tools through the gateway. Counts granted tools rather than available ones, so that an outage does not
  * switch the view.
  */
-export function isGateway(
+function isGateway(
   agent: AgentConfig | undefined,
   grants: Resolution['grants'],
   settings: Pick<Settings, 'gatewayViewOver'>,
@@ -188,24 +188,19 @@ export function isGateway(
 }
 
 /** The gateway tools that replace all others; `undefined` if no source defines any: then the agent sees its own tools. */
-export function gatewayTools(config: GatewayConfig): ReadonlyMap<string, Grant> | undefined {
+function gatewayTools(config: GatewayConfig): ReadonlyMap<string, Grant> | undefined {
   return injected(config, 'gateway')
 }
 
 /** Tools added beside an agent's own: status tools if its calls may wait, and documentation tools if the project has knowledge. */
 export function companions(config: GatewayConfig): ReadonlyMap<string, Grant> | undefined {
-  const waiting = [...config.grants.values()].some(mayWait) ? injected(config, 'waiting') : undefined
-  const documented = hasOwnKnowledge(config) ? injected(config, 'documented') : undefined
+  const { generation, isRemote } = config
+  const mayWait = [...config.grants.values()].some(({ tool }) => tool.consent.length > 0 || tool.retry !== 'manual')
+  // Built-in knowledge does not count: it must not change lists of tools.
+  const hasKnowledge = !isRemote && [...generation.knowledge.values()].some(unit => !unit.isBuiltin)
+  const waiting = mayWait ? injected(config, 'waiting') : undefined
+  const documented = hasKnowledge ? injected(config, 'documented') : undefined
   return waiting && documented ? new Map([...documented, ...waiting]) : (waiting ?? documented)
-}
-
-/** Built-in knowledge does not count: it must not change lists of tools. */
-function hasOwnKnowledge({ generation, isRemote }: GatewayConfig): boolean {
-  return !isRemote && [...generation.knowledge.values()].some(unit => !unit.isBuiltin)
-}
-
-function mayWait({ tool: { consent, retry } }: Grant): boolean {
-  return consent.length > 0 || retry !== 'manual'
 }
 
 function injected(

@@ -64,11 +64,7 @@ export interface AgentsDeps extends AgentSessionDeps {
 
 export function createAgents(deps: AgentsDeps): Agents {
   const { store, emitter, announcer, catalogue, folders } = deps
-  const remoteAgents = createRemoteSessions({
-    ...deps,
-    resolve: (wanted, context) =>
-      resolveCapabilities(wanted, context, { generation: catalogue.current(), mount: undefined }),
-  })
+  const remoteAgents = createRemoteSessions(deps)
   const sessions = new Map<string, AgentSession>()
   const place = (some: readonly AgentEntry[]) => placeAgents(some, { depth: deps.settings.workspaceDepth })
   let entries: ReadonlyMap<string, AgentEntry> = new Map()
@@ -189,66 +185,52 @@ function noAgentAdvice(count: number): string {
     : ' `quartermaster agents` lists them.'
 }
 
+function agentProblem(
+  name: string,
+  file: string,
+  found: Pick<Problem, 'field' | 'message' | 'fix'>,
+  severity: Problem['severity'] = 'warning',
+): Problem {
+  return { severity, code: 'AGENT_INVALID', where: file, subject: `agent:${name}`, ...found }
+}
+
 function issueProblem(name: string, file: string, { path, message }: CapabilityIssue): Problem {
   const [, key, field] = path
   const fix =
     field === 'tools'
       ? 'Correct "tools" in the file; the other names in it stay as they are.'
       : `"${name}" does not have "${String(key)}" until then. Correct the file, or take it away: quartermaster grant ${name} ${String(key)} --revoke`
-  return {
-    severity: 'error',
-    code: 'AGENT_INVALID',
-    where: file,
-    subject: `agent:${name}`,
-    field: path.join('.'),
-    message,
-    fix,
-  }
+  return agentProblem(name, file, { field: path.join('.'), message, fix }, 'error')
 }
 
 /** An agent with a wrong position keeps its former one; a new agent gets none. */
 function misplaced(name: string, file: string, { problems }: Placements): Problem[] {
   const found = problems.get(name)
-  if (!found) return []
-  return [{ severity: 'error', code: 'AGENT_INVALID', where: file, subject: `agent:${name}`, ...found }]
+  return found ? [agentProblem(name, file, found, 'error')] : []
 }
 
 /** A misspelled name allows nothing, so persons are asked although the owner meant to allow it. */
 function unknownConsent(name: string, file: string, operation: string, known: Iterable<string>): Problem {
-  return {
-    severity: 'warning',
-    code: 'AGENT_INVALID',
-    where: file,
-    subject: `agent:${name}`,
-    field: 'consent.allow',
-    message: `No capability declares the consent operation "${operation}".${didYouMean(operation, known)}`,
-  }
+  const message = `No capability declares the consent operation "${operation}".${didYouMean(operation, known)}`
+  return agentProblem(name, file, { field: 'consent.allow', message })
 }
 
 function uselessConsent(name: string, file: string, operation: string): Problem {
-  return {
-    severity: 'warning',
-    code: 'AGENT_INVALID',
-    where: file,
-    subject: `agent:${name}`,
+  return agentProblem(name, file, {
     field: 'consent.allow',
     message: `"${name}" is asked about each time it needs "${operation}", which can only be allowed once.`,
     fix: `Take "${operation}" out of "allow".`,
-  }
+  })
 }
 
 function shadowedProblem(name: string, file: string, { capability, by, keys }: ShadowedResources): Problem {
   const [first, ...others] = keys
   const what = others.length === 0 ? `"${first}"` : `"${first}" and ${others.length} more`
-  return {
-    severity: 'warning',
-    code: 'AGENT_INVALID',
-    where: file,
-    subject: `agent:${name}`,
+  return agentProblem(name, file, {
     field: `capabilities.${capability}`,
     message: `"${by}" and "${capability}" both have resources at ${what}; "${name}" reads those of "${by}".`,
     fix: `Give "${capability}" to another agent, or leave out the resources of one: "resources": false in its entry.`,
-  }
+  })
 }
 
 function summaryOf(
@@ -283,11 +265,6 @@ export interface AgentStore {
   load(): Promise<readonly AgentEntry[]>
 }
 
-/** Sessions of remote agents: they have a workspace, no file here, and only the platform's own tools. */
-interface RemoteSessions {
-  session(place: Pick<Caller, 'organisation' | 'workspace'>): AgentSession
-}
-
 /** The existing workspaces, in memory because every request needs them. */
 export interface RemoteAgents {
   has(place: Pick<Caller, 'organisation' | 'workspace'>): boolean
@@ -297,30 +274,27 @@ export interface RemoteAgents {
   onLeft(listener: () => void): void
 }
 
-interface RemoteSessionsDeps extends AgentSessionDeps {
-  resolve(capabilities: AgentConfig['capabilities'], context: ResolverContext): Resolution
-  folders(agent: AgentConfig & { name: string }): { agentDir: string; workspaceDir: string }
-  readonly remoteAgents?: RemoteAgents | undefined
-}
-
 /** Capabilities of every agent with a workspace: delegation, messages and memory. */
 const CONFIG: AgentConfig = { capabilities: { delegation: {}, inbox: {}, history: {}, user: {}, memory: {} } }
 
-export function createRemoteSessions(deps: RemoteSessionsDeps): RemoteSessions {
+/** Sessions of remote agents: they have a workspace, no file here, and only the platform's own tools. */
+function createRemoteSessions(deps: AgentsDeps) {
+  const { catalogue, folders, remoteAgents } = deps
   const sessions = new Map<string, AgentSession>()
 
   // Workspaces come and go while the process runs.
-  deps.remoteAgents?.onLeft(() => {
-    for (const [key, { caller }] of sessions) if (!deps.remoteAgents?.has(caller)) sessions.delete(key)
+  remoteAgents?.onLeft(() => {
+    for (const [key, { caller }] of sessions) if (!remoteAgents.has(caller)) sessions.delete(key)
   })
 
   function resolve(name: string): Resolution {
     const agent = { ...CONFIG, name }
-    return deps.resolve(CONFIG.capabilities, { ...deps.folders(agent), agent })
+    const from = { generation: catalogue.current(), mount: undefined }
+    return resolveCapabilities(CONFIG.capabilities, { ...folders(agent), agent }, from)
   }
 
   return {
-    session({ organisation, workspace }) {
+    session({ organisation, workspace }: Pick<Caller, 'organisation' | 'workspace'>): AgentSession {
       const key = `${organisation}/${workspace}`
       const known = sessions.get(key)
       if (known) return known

@@ -7,18 +7,16 @@ export {
   createAgents,
   type RemoteAgents,
 } from './agents.ts'
-export { type Announcer, createAnnouncer, type ViewChange } from './announcer.ts'
+export { createAnnouncer, type ViewChange } from './announcer.ts'
 export {
   type CapabilityRegistry,
   createCapabilityRegistry,
-  type RegistryDeps,
   refuseIssues,
   type ServerFactory,
 } from './registry.ts'
 export {
   type Grant,
   type Mount,
-  type Mounted,
   type MountRequest,
   type PromptGrant,
   type ResourceGrant,

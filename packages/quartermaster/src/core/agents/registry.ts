@@ -8,7 +8,6 @@ import {
   issueText,
   type McpServerConfig,
   messageOf,
-  type PromptDescriptor,
   type ResolvedCapabilities,
   ResolverContext,
   type ResourceDescriptor,
@@ -18,9 +17,7 @@ import {
   type CapabilityResolver,
   type Catalogue,
   type CatalogueCapability,
-  type CatalogueInjection,
   type Generation,
-  type Prompt,
   type Resource,
 } from '../catalogue/index.ts'
 import { firstIssues, type Log } from '../kernel/index.ts'
@@ -28,7 +25,6 @@ import { type AgentSession, type AgentSessionDeps, createAgentSession } from './
 import {
   type CapabilityIssue,
   checkResolved,
-  type Grant,
   type Mount,
   NOTHING_GRANTED,
   type Resolution,
@@ -50,7 +46,7 @@ export interface CapabilityRegistry {
   knownCapabilities(): CapabilityDescriptor[]
 }
 
-export interface RegistryDeps extends Omit<AgentSessionDeps, 'catalogue'> {
+interface RegistryDeps extends Omit<AgentSessionDeps, 'catalogue'> {
   readonly catalogue: Pick<Catalogue, 'current' | 'register'>
   readonly createServer: ServerFactory
   readonly mount?: Mount | undefined
@@ -139,27 +135,27 @@ function resolveInjection(key: string, context: ResolverContext, generation: Gen
   if (!entry) return NOTHING_GRANTED
   try {
     const resolved = checkResolved(entry.injection.resolve ? entry.injection.resolve(context) : {})
-    return resolved ? { ...NOTHING_GRANTED, grants: new Map(grantAll(entry, resolved.config)) } : NOTHING_GRANTED
+    if (!resolved) return NOTHING_GRANTED
+    const grants = entry.tools.map(tool => ({ tool, capability: key, config: resolved.config }))
+    return { ...NOTHING_GRANTED, grants: new Map(grants.map(grant => [grant.tool.name, grant])) }
   } catch (error) {
     log.warn('an injection failed', { injection: key, error: messageOf(error) })
     return NOTHING_GRANTED
   }
 }
 
-function grantAll({ injection, tools }: CatalogueInjection, config: unknown): [string, Grant][] {
-  return tools.map(tool => [tool.name, { tool, capability: injection.key, config }])
-}
-
 function describeCapability(capability: CatalogueCapability): CapabilityDescriptor {
   const { key, title, short, descriptors, prompts, resources, configSchema } = capability
   const descriptor: CapabilityDescriptor = { key, title, short, tools: [...descriptors] }
-  if (prompts.length > 0) descriptor.prompts = prompts.map(describePrompt)
+  if (prompts.length > 0)
+    descriptor.prompts = prompts.map(one => ({
+      name: one.name,
+      title: one.title,
+      short: one.short,
+      arguments: [...one.arguments],
+    }))
   if (resources.length > 0) descriptor.resources = resources.map(describeResource)
   return configSchema ? { ...descriptor, configSchema: { ...configSchema } } : descriptor
-}
-
-function describePrompt({ name, title, short, arguments: given }: Prompt): PromptDescriptor {
-  return { name, title, short, arguments: [...given] }
 }
 
 function describeResource({ name, title, short, mimeType, uri, uriTemplate }: Resource): ResourceDescriptor {

@@ -29,7 +29,7 @@ import { type Skill } from '../knowledge/index.ts'
 export function resolveCapabilities(
   capabilities: Readonly<Record<string, CapabilityConfig>>,
   context: ResolverContext,
-  { generation, mount }: ResolvedFrom,
+  { generation, mount }: Omit<Resolving, 'context'>,
 ): Resolution {
   const steps = Object.entries(capabilities).map(([key, config]) =>
     resolveOne(key, config, { context, generation, mount }),
@@ -74,14 +74,11 @@ function claimOf({ resource: { claimedAt, unit } }: ResourceGrant): { since: num
   return claimedAt === undefined ? { since: Number.NEGATIVE_INFINITY, unit: '' } : { since: claimedAt, unit }
 }
 
-interface ResolvedFrom {
+interface Resolving {
+  readonly context: ResolverContext
   readonly generation: Generation
   /** Without it no foreign server is mounted. */
   readonly mount: Mount | undefined
-}
-
-interface Resolving extends ResolvedFrom {
-  readonly context: ResolverContext
 }
 
 interface Step {
@@ -160,33 +157,21 @@ const NOTHING: Step = {
 /** Refuses the whole capability: each listed tool, or `*`. */
 function refused(key: string, { tools = ['*'] }: CapabilityConfig, issues: readonly CapabilityIssue[]): Step {
   const reason = issues.map(({ message }) => message).join(' ')
-  return {
-    ...NOTHING,
-    refused: unavailable(
-      key,
-      [...new Set(tools)].map(name => ({ name, reason })),
-    ),
-    issues,
-  }
+  const names = [...new Set(tools)]
+  return { ...NOTHING, refused: unavailable(key, withReason(names, reason)), issues }
 }
 
 function checkConfig(config: Record<string, unknown>, capability: CatalogueCapability): Validated {
   if (!capability.validateConfig) {
     const [extra] = Object.keys(config)
     if (extra === undefined) return { ok: true, value: {} }
-    return {
-      ok: false,
-      issues: [{ path: [extra], message: `Capability "${capability.key}" takes no configuration beside "tools".` }],
-    }
+    const message = `Capability "${capability.key}" takes no configuration beside "tools".`
+    return { ok: false, issues: [{ path: [extra], message }] }
   }
   const checked = capability.validateConfig(config)
   if (checked instanceof Promise) {
-    return {
-      ok: false,
-      issues: [
-        { path: [], message: 'Its configuration schema checks asynchronously, which resolving cannot wait for.' },
-      ],
-    }
+    const message = 'Its configuration schema checks asynchronously, which resolving cannot wait for.'
+    return { ok: false, issues: [{ path: [], message }] }
   }
   return checked.ok ? checked : { ok: false, issues: checked.issues.map(issue => namedIssue(issue, capability)) }
 }
@@ -213,27 +198,27 @@ export function checkResolved(resolved: unknown): ResolvedCapability | null {
 
 function grantAllowed(
   { key, position, ...capability }: CatalogueCapability,
-  { names, offered, withheld, absent }: Allowlist,
+  { names, offered, withheld: held, absent }: Allowlist,
   resolved: ResolvedCapability | null,
 ): Step {
   if (resolved === null) {
     const reason = 'The capability left itself out of this run.'
-    return {
-      ...NOTHING,
-      position,
-      withheld: names.map(tool => ({ capability: key, tool, state: 'skipped', reason })),
-    }
+    const withheld = names.map(tool => ({ capability: key, tool, state: 'skipped' as const, reason }))
+    return { ...NOTHING, position, withheld }
   }
   const { config } = resolved
   const grants = capability.tools
     .filter(tool => offered.has(tool.ownName))
     .map(tool => ({ tool, capability: key, config }))
   const callable = new Set(grants.map(({ tool }) => tool.ownName))
-  const empty = [...offered].filter(name => !callable.has(name)).map(name => ({ name, reason: NO_HANDLER }))
+  const empty = withReason(
+    [...offered].filter(name => !callable.has(name)),
+    NO_HANDLER,
+  )
   // The allowlist restricts tools only: prompts and resources are granted with the capability.
   const prompts = capability.prompts.map(prompt => ({ prompt, capability: key, config }))
   const resources = capability.resources.map(resource => ({ resource, capability: key, config }))
-  const missing = { withheld: unavailable(key, [...withheld, ...empty]), absent: unavailable(key, absent) }
+  const missing = { withheld: unavailable(key, [...held, ...empty]), absent: unavailable(key, absent) }
   return { ...NOTHING, position, grants, prompts, resources, ...missing }
 }
 
@@ -253,24 +238,19 @@ function grantMounted(
   const found = 'capability' in mounted ? generation.capabilities.get(mounted.capability) : undefined
   if (found) return grantAllowed({ ...found, key, position }, mountedAllowlist(tools, found), {})
   const reason = 'reason' in mounted ? mounted.reason : 'Its MCP server is being mounted.'
-  return {
-    ...NOTHING,
-    position,
-    withheld: unavailable(
-      key,
-      allowlist.names.map(name => ({ name, reason })),
-    ),
-  }
+  return { ...NOTHING, position, withheld: unavailable(key, withReason(allowlist.names, reason)) }
 }
 
 /** Listed tools that the server does not have are reported without an issue: the owner does not control the list. */
 function mountedAllowlist(tools: readonly string[] | undefined, found: CatalogueCapability): Allowlist {
   const allowlist = readAllowlist(tools, found)
-  const told = new Set([...allowlist.offered, ...allowlist.withheld.map(({ name }) => name)])
-  const absent = allowlist.names
-    .filter(name => !told.has(name))
-    .map(name => ({ name, reason: 'Its server has no such tool.' }))
-  return { ...allowlist, withheld: [...allowlist.withheld, ...absent] }
+  const known = new Set([...allowlist.offered, ...allowlist.withheld.map(({ name }) => name)])
+  const absent = allowlist.names.filter(name => !known.has(name))
+  return { ...allowlist, withheld: [...allowlist.withheld, ...withReason(absent, 'Its server has no such tool.')] }
+}
+
+function withReason(names: readonly string[], reason: string): WithheldTool[] {
+  return names.map(name => ({ name, reason }))
 }
 
 function unavailable(capability: string, tools: Allowlist['withheld']): ResolutionEntry[] {
@@ -291,7 +271,7 @@ export interface MountRequest {
 }
 
 /** The capability with that server's tools, or why there is none. */
-export type Mounted = { readonly capability: string } | { readonly reason: string }
+type Mounted = { readonly capability: string } | { readonly reason: string }
 
 /**
  * Requests mounting of a foreign server as an upstream. Returns immediately: the capability it names may come with a later
@@ -306,18 +286,12 @@ export interface Grant {
   readonly config: unknown
 }
 
-/** A granted prompt and its configuration. */
-export interface PromptGrant {
+export interface PromptGrant extends Omit<Grant, 'tool'> {
   readonly prompt: Prompt
-  readonly capability: string
-  readonly config: unknown
 }
 
-/** A granted resource and its configuration. */
-export interface ResourceGrant {
+export interface ResourceGrant extends Omit<Grant, 'tool'> {
   readonly resource: Resource
-  readonly capability: string
-  readonly config: unknown
 }
 
 /** What an agent's capabilities grant in one generation, regardless of availability. */
@@ -373,15 +347,8 @@ interface Allowlist {
   readonly absent: readonly WithheldTool[]
 }
 
-interface CheckedList {
-  /** The list without duplicates and unknown names. */
-  readonly tools: readonly string[] | undefined
-  readonly unknown: readonly WithheldTool[]
-  readonly issues: readonly CapabilityIssue[]
-}
-
-/** Omitted means all tools, `[]` none. No wildcards, duplicates or unknown names. */
-function checkAllowlist(tools: readonly string[] | undefined, capability: CatalogueCapability): CheckedList {
+/** Omitted means all tools, `[]` none. `tools` of the answer has no duplicates and no unknown names. */
+function checkAllowlist(tools: readonly string[] | undefined, capability: CatalogueCapability) {
   const known = [...capability.descriptors, ...capability.hidden].map(({ name }) => name)
   // If a server drops a tool or the owner excludes it, an agent that lists it must not lose the others.
   const isKnown = new Set([...known, ...removedTools(capability).map(({ name }) => name)])

@@ -25,17 +25,16 @@ export function listTools(tools: Iterable<Tool>, health: ToolHealth): ToolSummar
   return [...tools].map(tool => toolSummary(tool, health))
 }
 
-interface ToolFilter {
-  readonly state?: ToolSummary['state'] | undefined
-  readonly section?: string | undefined
-  /** Include injected tools. */
-  readonly along?: boolean | undefined
-}
-
+/** `along` includes injected tools. */
 export function filterTools(
   tools: readonly ToolSummary[],
-  { state, section, along = false }: ToolFilter = {},
+  filter: {
+    readonly state?: ToolSummary['state'] | undefined
+    readonly section?: string | undefined
+    readonly along?: boolean | undefined
+  } = {},
 ): ToolSummary[] {
+  const { state, section, along = false } = filter
   return tools.filter(
     one =>
       (state ?? one.state) === one.state &&
@@ -66,13 +65,11 @@ export function toolDetail(tool: Tool, health: ToolHealth): ToolDetail {
   }
 }
 
-interface KnownTools {
-  readonly names: Iterable<string>
-  isOffered(tool: string): boolean
-}
-
 /** Suggests a tool for an unknown name, to append to a message. Only names tools the agent may see. */
-export function suggestTool(name: string, { names, isOffered }: KnownTools): string {
+export function suggestTool(
+  name: string,
+  { names, isOffered }: { readonly names: Iterable<string>; isOffered(tool: string): boolean },
+): string {
   // Untyped programs may pass any value.
   if (typeof name !== 'string') return ''
   const foreign = Object.hasOwn(FOREIGN_TOOLS, name) ? FOREIGN_TOOLS[name] : undefined

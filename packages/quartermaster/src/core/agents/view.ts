@@ -50,7 +50,7 @@ export function renderView({ resolution, generation, gateway, beside, health, di
   const { active: tools, disabled: unavailable } = splitByHealth(resolution.grants.values(), health)
   const presented = gateway
     ? splitByHealth(gateway.values(), health).active
-    : withCompanions(tools, { beside, resolution })
+    : [...tools, ...companions(beside, resolution)]
   const kind = gateway ? 'gateway' : 'direct'
   return {
     // Tools behind the gateway may come and go without clients listing the gateway tools again.
@@ -86,9 +86,8 @@ function toolsOf(grants: readonly Grant[]): Tool[] {
 }
 
 /** An agent's own tool wins over a companion of the same name. */
-function withCompanions(tools: readonly Grant[], { beside, resolution }: Pick<ViewParts, 'beside' | 'resolution'>) {
-  const more = [...(beside?.values() ?? [])].filter(({ tool }) => !resolution.grants.has(tool.name))
-  return more.length > 0 ? [...tools, ...more] : tools
+function companions(beside: ViewParts['beside'], { grants }: Resolution): Grant[] {
+  return [...(beside?.values() ?? [])].filter(({ tool }) => !grants.has(tool.name))
 }
 
 function splitByHealth(grants: Iterable<Grant>, health: ViewParts['health']): { active: Grant[]; disabled: Grant[] } {
@@ -98,12 +97,7 @@ function splitByHealth(grants: Iterable<Grant>, health: ViewParts['health']): { 
     if (health.availability(grant.tool).active) active.push(grant)
     else disabled.push(grant)
   }
-  return { active: deprecatedLast(active), disabled }
-}
-
-function deprecatedLast(grants: Grant[]): Grant[] {
-  const last = grants.filter(({ tool }) => isDeprecated(tool))
-  return last.length === 0 ? grants : [...grants.filter(({ tool }) => !isDeprecated(tool)), ...last]
+  return { active: active.sort((a, b) => Number(isDeprecated(a.tool)) - Number(isDeprecated(b.tool))), disabled }
 }
 
 function versionOf(presented: readonly Grant[], unavailable: readonly Grant[], digest: Digest): string {
@@ -126,15 +120,12 @@ function namesOf({ name, ownName }: Grant['tool']): Pick<ResolutionEntry, 'tool'
   return ownName === name ? { tool: name } : { tool: ownName, calledAs: name }
 }
 
-interface ViewFactsParts {
+interface ViewFactsParts extends Pick<ViewParts, 'generation' | 'health' | 'allowed'> {
   readonly kind: ViewKind
   readonly presented: readonly Grant[]
   readonly grants: Resolution['grants']
   readonly withheld: Resolution['withheld']
   readonly refused: Resolution['refused']
-  readonly generation: Generation
-  readonly health: Pick<Health, 'availability' | 'missing'>
-  readonly allowed: readonly string[]
 }
 
 /** Describes what an agent has, gateway tools first. */
@@ -233,12 +224,12 @@ function renderReadings(
 ): ReadingsView {
   const prompts = [...resolution.prompts.values()].filter(({ prompt }) => health.availability(prompt).active)
   const resources = [...resolution.resources.values()].filter(({ resource }) => health.availability(resource).active)
-  const versionOf = (hashes: readonly string[]) => digest(hashes.join('\n')).slice(0, 16)
+  const digestOf = (hashes: readonly string[]) => digest(hashes.join('\n')).slice(0, 16)
   return {
     prompts,
-    promptsVersion: versionOf(prompts.map(({ prompt }) => prompt.hash)),
+    promptsVersion: digestOf(prompts.map(({ prompt }) => prompt.hash)),
     resources,
-    resourcesVersion: versionOf(resources.map(({ resource }) => resource.hash)),
+    resourcesVersion: digestOf(resources.map(({ resource }) => resource.hash)),
     skills: resolution.skills,
   }
 }

@@ -36,7 +36,7 @@ export interface Catalogue {
   stop(): Promise<void>
 }
 
-export interface CatalogueDeps extends CheckDeps {
+interface CatalogueDeps extends CheckDeps {
   readonly sources: readonly Source[]
   readonly clock: Clock
   readonly emitter: Emitter

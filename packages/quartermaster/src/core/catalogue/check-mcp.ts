@@ -195,19 +195,13 @@ function checkSuggest(
   return suggest
 }
 
-/** A parsed URI template (RFC 6570). */
-interface UriTemplate {
-  readonly params: readonly string[]
-  /** The variables' values in this URI; `undefined` if the template does not match. */
-  match(uri: string): Record<string, string> | undefined
-}
-
 interface Gap {
   readonly expressions: readonly Expression[]
   readonly textAfter: string
 }
 
-export function parseUriTemplate(template: string): UriTemplate {
+/** Parses a URI template (RFC 6570). `match` gives the variables' values in a URI, or `undefined` if the template does not match. */
+export function parseUriTemplate(template: string): Pick<Resource, 'params' | 'match'> {
   const { first, gaps } = parsePieces(template)
   const params = [...new Set(gaps.flatMap(({ expressions }) => expressions.flatMap(({ names }) => names)))]
   return {
@@ -246,16 +240,13 @@ function splitByTexts(uri: string, first: string, gaps: readonly Gap[]): string[
   for (const [index, { expressions, textAfter }] of gaps.entries()) {
     const least = from + (expressions.every(({ mayBeEmpty }) => mayBeEmpty) ? 0 : 1)
     const isLast = index === gaps.length - 1
-    const to = isLast ? endBefore(uri, textAfter) : uri.indexOf(textAfter, least)
+    const end = uri.endsWith(textAfter) ? uri.length - textAfter.length : -1
+    const to = isLast ? end : uri.indexOf(textAfter, least)
     if (to < least) return undefined
     found.push(uri.slice(from, to))
     from = to + textAfter.length
   }
   return found
-}
-
-function endBefore(uri: string, text: string): number {
-  return uri.endsWith(text) ? uri.length - text.length : -1
 }
 
 /** Values of adjacent expressions. Each ends where the sign of a later expression begins. */
@@ -311,24 +302,18 @@ function parseExpression(text: string): Expression {
 
 type Operator = '' | '+' | '#' | '.' | '/' | ';' | '?' | '&'
 
-interface OperatorFacts {
-  readonly sign: string
-  readonly separator: string
-  /** Characters that cannot occur in its expansion, as they start another part of the URI. */
-  readonly forbidden: RegExp
-  readonly isNamed?: boolean
-}
-
-const OPERATORS: Readonly<Record<Operator, OperatorFacts>> = {
-  '': { sign: '', separator: ',', forbidden: /[/?#]/ },
-  '+': { sign: '', separator: ',', forbidden: /(?!)/ },
-  '#': { sign: '#', separator: ',', forbidden: /(?!)/ },
-  '.': { sign: '.', separator: '.', forbidden: /[/?#]/ },
-  '/': { sign: '/', separator: '/', forbidden: /[?#]/ },
-  ';': { sign: ';', separator: ';', forbidden: /[/?#]/, isNamed: true },
-  '?': { sign: '?', separator: '&', forbidden: /#/, isNamed: true },
-  '&': { sign: '&', separator: '&', forbidden: /#/, isNamed: true },
-}
+/** Characters are `forbidden` in an expansion because they start another part of the URI. */
+const OPERATORS: Readonly<Record<Operator, { sign: string; separator: string; forbidden: RegExp; isNamed?: boolean }>> =
+  {
+    '': { sign: '', separator: ',', forbidden: /[/?#]/ },
+    '+': { sign: '', separator: ',', forbidden: /(?!)/ },
+    '#': { sign: '#', separator: ',', forbidden: /(?!)/ },
+    '.': { sign: '.', separator: '.', forbidden: /[/?#]/ },
+    '/': { sign: '/', separator: '/', forbidden: /[?#]/ },
+    ';': { sign: ';', separator: ';', forbidden: /[/?#]/, isNamed: true },
+    '?': { sign: '?', separator: '&', forbidden: /#/, isNamed: true },
+    '&': { sign: '&', separator: '&', forbidden: /#/, isNamed: true },
+  }
 
 /** The last variable gets the remaining parts: only a list can be longer. */
 function listedValues(

@@ -27,14 +27,12 @@ import { type AnyTool } from './tool.ts'
 
 const FIELDS = [...Object.keys(ToolFacts.shape), 'input', 'output', 'handler', 'forward', 'codeHash', 'revision']
 
-type Declared = Pick<Tool, 'opId' | 'body' | 'lines'>
-
 /** Checks one tool completely. A bad tool is left out, with all its problems reported. */
 export function checkTool(
   definition: AnyTool,
   bundle: Bundle,
   context: CheckContext,
-  declared?: Declared,
+  declared?: Pick<Tool, 'opId' | 'body' | 'lines'>,
 ): Tool | undefined {
   const { problems } = context
   const subject = `tool:${String(definition?.name)}`
@@ -87,13 +85,13 @@ function checkHandler(
   if (forward === undefined && typeof handler === 'function')
     return { handler: handler.bind(definition) as Tool['handler'], forward: undefined }
   if (handler === undefined && definition.output === undefined && typeof forward === 'function')
-    return { handler: neverRuns, forward: forward.bind(definition) as Tool['forward'] }
+    return { handler: refuseToRun, forward: forward.bind(definition) as Tool['forward'] }
   if (forward === undefined) problems.add(subject, 'handler', 'must be a function')
   else problems.add(subject, 'forward', 'must be a function, on a tool that has no handler and no output')
   return undefined
 }
 
-function neverRuns(): never {
+function refuseToRun(): never {
   throw new AppError('INTERNAL', 'A forwarding tool was run by itself.')
 }
 
@@ -309,16 +307,13 @@ export function withCommand(tool: Tool, command: CommandDecision): Tool {
 /** Every effect is verified before and after each run, all at once. */
 const MOST_EFFECTS = 20
 
-interface EffectContext {
-  readonly subject: string
-  readonly input: JsonSchema | undefined
-  readonly bundle: Bundle
-  readonly context: CheckContext
-}
-
 /** Checks that each effect of a tool has a known kind and fields that make sense for it. */
-function checkEffects(effects: readonly EffectSpec[], { subject, input, bundle, context }: EffectContext): void {
-  const { problems, deps } = context
+function checkEffects(
+  effects: readonly EffectSpec[],
+  of: { subject: string; input: JsonSchema | undefined; bundle: Bundle; context: CheckContext },
+): void {
+  const { subject, input, bundle } = of
+  const { problems, deps } = of.context
   if (effects.length > MOST_EFFECTS) problems.add(subject, 'effects', `may be at most ${MOST_EFFECTS}`)
   const names = new Set<string>()
   for (const spec of effects) {
@@ -348,17 +343,13 @@ export function checkEffectKinds(
   const { problems, deps } = context
   const kinds = new Set<string>()
   for (const definition of definitions) {
-    const facts = parsed(definition)
+    const facts = Facts.safeParse({ ...definition })
     if (!facts.success) problems.addIssues(subject, 'effectKinds', facts.error.issues)
     else if (deps.effectKinds.has(facts.data.kind))
       problems.add(subject, 'effectKinds', `has "${facts.data.kind}", which is a kind that comes with Quartermaster`)
     else if (kinds.has(facts.data.kind)) problems.add(subject, 'effectKinds', `has "${facts.data.kind}" twice`)
     else kinds.add(facts.data.kind)
   }
-}
-
-function parsed(definition: EffectDefinition) {
-  return Facts.safeParse({ ...definition })
 }
 
 function kindsOf({ effectKinds }: Bundle): string[] {

@@ -18,12 +18,8 @@ export function checkKnowledge(
   checkFields(front, KNOWLEDGE_FIELDS, subject, problems)
   const known = Object.fromEntries(Object.entries(front).filter(([field]) => KNOWLEDGE_FIELDS.includes(field)))
   const facts = UnitFacts.safeParse(known)
-  if (!facts.success)
-    problems.addIssues(
-      subject,
-      '',
-      facts.error.issues.map(issue => plainIssue(issue, known)),
-    )
+  const issues = facts.error?.issues.map(issue => plainIssue(issue, known)) ?? []
+  problems.addIssues(subject, '', issues)
   context.problems.take(problems)
   if (problems.errors > 0 || !facts.success) return undefined
   const isBuiltin = kind === 'builtin'
@@ -38,7 +34,7 @@ type FactsIssue = z.core.$ZodIssue
 function plainIssue(issue: FactsIssue, known: Readonly<Record<string, unknown>>): FactsIssue {
   if (issue.code === 'custom') return issue
   const { path } = issue
-  if (path.length === 1 && known[String(path[0])] === undefined) return { ...issue, message: 'is needed' }
+  if (isMissing(known, path)) return { ...issue, message: 'is needed' }
   if (issue.code === 'invalid_value') return { ...issue, message: `must be one of ${issue.values.join(', ')}` }
   if (issue.code === 'invalid_type') return { ...issue, message: `must be ${TYPES[issue.expected] ?? issue.expected}` }
   if (issue.code === 'too_big') return { ...issue, message: `is longer than ${issue.maximum}` }
@@ -58,18 +54,11 @@ const DECLARATION_FIELDS = Object.keys(DeclarationFacts.shape)
  * Checks a declaration without its op. A wrong declaration keeps its name, if it has one, so that an agent that lists the tool
  * learns that it is wrong rather than unknown.
  */
-export function checkDeclaration(written: WrittenUnit, context: CheckContext): Declaration | undefined {
-  const problems = new ProblemList(context.origin.unit, [], 'error', written.lines?.fields)
-  const declaration = parseDeclaration(written, context, problems)
-  context.problems.take(problems)
-  return declaration
-}
-
-function parseDeclaration(
+export function checkDeclaration(
   { path, front, body, lines }: WrittenUnit,
-  { origin, unitHash }: CheckContext,
-  problems: ProblemList,
+  { origin, unitHash, problems: all }: CheckContext,
 ): Declaration | undefined {
+  const problems = new ProblemList(origin.unit, [], 'error', lines?.fields)
   const subject = `declaration:${path}`
   const facts = readFacts(front, subject, problems)
   const names = path.split('/')
@@ -80,6 +69,7 @@ function parseDeclaration(
     problems.add(subject, 'name', 'is needed: the name of the file is none that a tool can have')
   if (section === undefined && front.section === undefined)
     problems.add(subject, 'section', INDEX.test(origin.unit) ? NO_TOOL : NO_FOLDER)
+  all.take(problems)
   if (name === undefined || section === undefined || capability === undefined) return undefined
   const sound = problems.errors > 0 ? undefined : facts
   return Object.freeze({ ...origin, path, name, capability, section, facts: sound, body, lines, hash: unitHash })
@@ -93,7 +83,9 @@ function readFacts(front: WrittenUnit['front'], subject: string, problems: Probl
     return undefined
   }
   checkFields(front, DECLARATION_FIELDS, subject, problems)
-  for (const field of ['parameters', 'fixed']) checkNames(front[field], { subject, field, problems })
+  for (const field of ['parameters', 'fixed'])
+    if (Object.hasOwn(Object(front[field]), PROTO))
+      problems.add(subject, `${field}.${PROTO}`, 'is a name that nothing can have')
   const known = Object.fromEntries(Object.entries(front).filter(([field]) => DECLARATION_FIELDS.includes(field)))
   const facts = DeclarationFacts.safeParse(known)
   if (facts.success) return facts.data
@@ -106,23 +98,12 @@ function readFacts(front: WrittenUnit['front'], subject: string, problems: Probl
   return undefined
 }
 
-function isMissing(known: Record<string, unknown>, path: readonly PropertyKey[]): boolean {
+function isMissing(known: Readonly<Record<string, unknown>>, path: readonly PropertyKey[]): boolean {
   return path.length === 1 && known[String(path[0])] === undefined
 }
 
 /** zod skips this key silently. */
 const PROTO = '__proto__'
-
-interface NamesAt {
-  readonly subject: string
-  readonly field: string
-  readonly problems: ProblemList
-}
-
-function checkNames(values: unknown, { subject, field, problems }: NamesAt): void {
-  if (typeof values === 'object' && values !== null && Object.hasOwn(values, PROTO))
-    problems.add(subject, `${field}.${PROTO}`, 'is a name that nothing can have')
-}
 
 function nameOrFallback(said: unknown, otherwise: string | undefined): string | undefined {
   const name = Name.safeParse(said ?? otherwise)

@@ -1,5 +1,5 @@
 import type { Issue, JsonSchema } from '../../contracts/index.ts'
-import { canonicalJson } from '../kernel/index.ts'
+import { canonicalJson, isRecord } from '../kernel/index.ts'
 import type { SchemaCompiler } from './schema.ts'
 
 interface Comparison {
@@ -37,7 +37,7 @@ export function findWidenings(
   path: Issue['path'] = [],
 ): Issue[] {
   if (wide === true || wide === undefined || narrow === false) return []
-  if (!isSchema(narrow) || !isSchema(wide) || path.length > MOST_DEPTH)
+  if (!isRecord(narrow) || !isRecord(wide) || path.length > MOST_DEPTH)
     return canonicalJson(narrow) === canonicalJson(wide) ? [] : [{ path, message: 'takes more than the op does' }]
   if (canonicalJson(narrow) === canonicalJson(wide)) return []
   const values = valuesOf(narrow)
@@ -58,10 +58,6 @@ export function findWidenings(
     ...widerProperties(narrow, wide, comparison, path),
     ...differingKeywords(narrow, wide, path),
   ]
-}
-
-function isSchema(value: unknown): value is JsonSchema {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 function valuesOf({ const: only, enum: several }: JsonSchema): readonly unknown[] | undefined {
@@ -97,9 +93,9 @@ function resolved(reference: string, root: JsonSchema): JsonSchema | undefined {
   let at: unknown = root
   for (const name of reference.slice(2).split('/')) {
     const key = name.replaceAll('~1', '/').replaceAll('~0', '~')
-    at = isSchema(at) && Object.hasOwn(at, key) ? at[key] : undefined
+    at = isRecord(at) && Object.hasOwn(at, key) ? at[key] : undefined
   }
-  return isSchema(at) ? at : undefined
+  return isRecord(at) ? at : undefined
 }
 
 const CHOICES = ['anyOf', 'oneOf'] as const
@@ -115,7 +111,7 @@ function widerChoices(narrow: JsonSchema, wide: JsonSchema, comparison: Comparis
     }
     const { [word]: mine, ...base } = narrow
     const branches: unknown[] = Array.isArray(mine)
-      ? mine.map(one => ({ ...base, ...(isSchema(one) ? one : {}) }))
+      ? mine.map(one => ({ ...base, ...(isRecord(one) ? one : {}) }))
       : [base]
     const fits = (branch: unknown) => offered.some(one => findWidenings(branch, one, comparison, path).length === 0)
     if (!branches.every(fits)) found.push({ path, message: 'takes more than the op does' })
@@ -127,7 +123,7 @@ function widerChoices(narrow: JsonSchema, wide: JsonSchema, comparison: Comparis
 /** For a type beside inherited choices: reports it if no choice has that type, as then no value would be valid. */
 function impossibleTypes(narrow: JsonSchema, offered: readonly unknown[], path: Issue['path']): Issue[] {
   const mine = typesOf(narrow)
-  const theirs = offered.map(one => (isSchema(one) ? typesOf(one) : undefined))
+  const theirs = offered.map(one => (isRecord(one) ? typesOf(one) : undefined))
   if (!mine || theirs.some(types => types === undefined)) return []
   const all = [...new Set(theirs.flatMap(types => types ?? []))]
   if (mine.some(type => all.includes(type) || (type === 'integer' && all.includes('number')))) return []
@@ -191,13 +187,13 @@ function unnamedProperties(narrow: JsonSchema, wide: JsonSchema, comparison: Com
   if ((properties === undefined && others === undefined) || rest === false) return []
   const unnamed = Object.keys(propertiesOf(wide)).filter(name => !Object.hasOwn(propertiesOf(narrow), name))
   if (unnamed.length === 0 && others === undefined) return []
-  if (unnamed.length === 0 && isSchema(others) && isSchema(rest))
+  if (unnamed.length === 0 && isRecord(others) && isRecord(rest))
     return findWidenings(rest, others, comparison, [...path, 'additionalProperties'])
   return [{ path: [...path, 'additionalProperties'], message: 'must be false: the op does not take everything' }]
 }
 
 function propertiesOf({ properties }: JsonSchema): Record<string, unknown> {
-  return isSchema(properties) ? properties : {}
+  return isRecord(properties) ? properties : {}
 }
 
 function listOf(value: unknown): string[] {

@@ -72,13 +72,10 @@ function commandText({ command }: Tool): string {
 }
 
 function noCommandProblem(tool: Tool, { first, why }: Clash): Problem {
+  const message = `Tool "${tool.name}" has no command. ${why(`tool "${first.name}" of ${first.unit} (${first.source})`)}, and the earlier one stays.`
   return {
+    ...definitionProblem(tool, `tool:${tool.name}`, 'command', message),
     severity: 'warning',
-    code: 'DEFINITION_INVALID',
-    where: tool.unit,
-    subject: `tool:${tool.name}`,
-    field: 'command',
-    message: `Tool "${tool.name}" has no command. ${why(`tool "${first.name}" of ${first.unit} (${first.source})`)}, and the earlier one stays.`,
     fix: `Give it another word in "command", or go on calling it with: quartermaster call ${tool.name}`,
   }
 }
@@ -159,11 +156,11 @@ export function findOwners(
 }
 
 /** Claims of the same moment are ordered by unit name, because the position may differ tomorrow or in another process. */
-export function claimedEarlier(one: Held, other: Held): boolean {
+export function claimedEarlier(one: Claim, other: Claim): boolean {
   return one.since === other.since ? one.unit < other.unit : one.since < other.since
 }
 
-type Held = Pick<NameOwner, 'since' | 'unit'>
+type Claim = Pick<NameOwner, 'since' | 'unit'>
 
 function keyOf({ kind, name }: Pick<NameClaim, 'kind' | 'name'>): string {
   return `${kind}:${name}`
@@ -239,19 +236,15 @@ function resourceFaults(
   return first && !mayShare ? [addressTaken(resource, first, kind), ...missing] : missing
 }
 
-const FIX_ADDRESS = {
-  ours: 'Give one of the two another address.',
-  theirs: 'Only the author of the server can give one of the two another address.',
-} as const
-
 function addressTaken(resource: Resource, first: Origin, kind: SourceKind): Problem {
   const { key, uri } = resource
   const text = `The address "${key}" is taken by ${first.unit} (${first.source}); the earlier one stays.`
   const field = uri === undefined ? 'uriTemplate' : 'uri'
-  return {
-    ...definitionProblem(resource, `resource:${key}`, field, text),
-    fix: FIX_ADDRESS[kind === 'upstream' ? 'theirs' : 'ours'],
-  }
+  const fix =
+    kind === 'upstream'
+      ? 'Only the author of the server can give one of the two another address.'
+      : 'Give one of the two another address.'
+  return { ...definitionProblem(resource, `resource:${key}`, field, text), fix }
 }
 
 /** A problem of a definition that is valid but does not fit with the others. */
@@ -327,12 +320,8 @@ export function capabilityTaken({ path, capability, ...origin }: Declaration, fi
   return { ...definitionProblem(origin, `declaration:${path}`, 'capability', text), fix }
 }
 
-interface Needing extends Origin {
-  readonly requires: readonly string[]
-}
-
 export function missingRequires(
-  item: Needing,
+  item: Origin & { readonly requires: readonly string[] },
   { kind, name }: { kind: string; name: string },
   dependencies: ReadonlyMap<string, Dependency>,
 ): Problem[] {

@@ -48,18 +48,12 @@ function composeGeneration(
 ): { generation: Generation; problems: Problem[] } {
   const problems = units.flatMap(unit => unit.problems)
   const ordered = byPrecedence(units)
-  const ops = uniqueByName(
-    'op',
-    problems,
-    ordered.flatMap(unit => unit.ops),
-  )
+  const unique = <T extends Named>(kind: NamedKind, itemsOf: (unit: CheckedUnit) => readonly T[]) =>
+    uniqueByName(kind, problems, ordered.flatMap(itemsOf))
+  const ops = unique('op', unit => unit.ops)
   const declared = declare(ordered, ops)
   problems.push(...declared.problems)
-  const written = uniqueByName(
-    'dependency',
-    problems,
-    ordered.flatMap(unit => unit.dependencies),
-  )
+  const written = unique('dependency', unit => unit.dependencies)
   const dependencies = linkedDependencies(withOpDependencies(written, declared, problems), problems)
   const consentOperations = uniqueConsentOperations(ordered, problems)
   problems.push(...missingReferences(declared, dependencies, consentOperations))
@@ -74,11 +68,7 @@ function composeGeneration(
     problems,
   }
   const bundles = addBundles(ordered, declared, composed)
-  const knowledge = uniqueByName(
-    'unit',
-    problems,
-    ordered.flatMap(unit => unit.knowledge),
-  )
+  const knowledge = unique('unit', unit => unit.knowledge)
   const { tools, prompts, resources, owners } = composed
   problems.push(...unusableScopes(ordered, tools))
   const definitions = { tools, prompts, resources, dependencies, owners, ...bundles, consentOperations, ops, knowledge }
@@ -153,7 +143,10 @@ function addBundles(units: readonly CheckedUnit[], declared: Declared, composed:
   for (const unit of units) {
     // By now it is known which upstreams are left out because their own key is taken.
     if (unit.kind === 'upstream' && composed.owners === NO_OWNERS)
-      composed.owners = findOwners(units.filter(isUpstream), one => taken.has(one.key))
+      composed.owners = findOwners(
+        units.filter(({ kind }) => kind === 'upstream'),
+        one => taken.has(one.key),
+      )
     for (const one of unit.capabilities) if (take('capability', one.key, one)) add(one, unit.kind)
     for (const { capability, declarations } of declared.capabilities.get(unit) ?? []) {
       const first = taken.get(capability.key)
@@ -173,21 +166,15 @@ function addBundles(units: readonly CheckedUnit[], declared: Declared, composed:
 
 const NO_OWNERS: Owners = new Map()
 
-function isUpstream({ kind }: CheckedUnit): boolean {
-  return kind === 'upstream'
-}
-
 interface Composed extends ComposedReadings {
   readonly tools: Map<string, Tool>
   readonly words: CommandWords
   readonly consentOperations: ReadonlyMap<string, ConsentOperationDefinition>
 }
 
-function uniqueByName<T extends Origin & ({ name: string } | { id: string } | { path: string })>(
-  kind: NamedKind,
-  problems: Problem[],
-  items: readonly T[],
-): Map<string, T> {
+type Named = Origin & ({ name: string } | { id: string } | { path: string })
+
+function uniqueByName<T extends Named>(kind: NamedKind, problems: Problem[], items: readonly T[]): Map<string, T> {
   const taken = new Map<string, T>()
   for (const item of items) {
     const name = 'id' in item ? item.id : 'path' in item ? item.path : item.name
@@ -247,12 +234,13 @@ function addTools(found: readonly Tool[], composed: Composed, kind: SourceKind):
 }
 
 function faultsOf(tool: Tool, composed: Composed): Problem[] {
-  const faults: Problem[] = []
-  const first = composed.tools.get(tool.name) ?? otherOwner(composed.owners, 'tool', tool)
-  if (first) faults.push(nameTaken('tool', tool.name, tool, first))
-  faults.push(...missingRequires(tool, { kind: 'tool', name: tool.name }, composed.dependencies))
-  faults.push(...missingConsent(tool, tool.name, composed.consentOperations))
-  return faults
+  const { name } = tool
+  const first = composed.tools.get(name) ?? otherOwner(composed.owners, 'tool', tool)
+  return [
+    ...(first ? [nameTaken('tool', name, tool, first)] : []),
+    ...missingRequires(tool, { kind: 'tool', name }, composed.dependencies),
+    ...missingConsent(tool, name, composed.consentOperations),
+  ]
 }
 
 export interface Composition {
@@ -261,7 +249,11 @@ export interface Composition {
   readonly units: readonly CheckedUnit[]
 }
 
-interface CompositionParts {
+/**
+ * Composes a generation. A changed file that is valid but does not fit with the others (an unknown reference, a taken name) keeps
+ * its previous version. Upstreams do not: the previous version would offer tools their server no longer has.
+ */
+export function composeBest(parts: {
   readonly number: number
   readonly isPartial: boolean
   readonly units: readonly CheckedUnit[]
@@ -269,13 +261,7 @@ interface CompositionParts {
   readonly used: readonly CheckedUnit[]
   readonly faults: readonly Problem[]
   readonly declare: Declare
-}
-
-/**
- * Composes a generation. A changed file that is valid but does not fit with the others (an unknown reference, a taken name) keeps
- * its previous version. Upstreams do not: the previous version would offer tools their server no longer has.
- */
-export function composeBest(parts: CompositionParts): Composition {
+}): Composition {
   const { number, isPartial, units, registered, used, faults, declare } = parts
   const compose = (chosen: readonly CheckedUnit[]) =>
     composeGeneration({ number, isPartial }, [...chosen, ...registered], declare)

@@ -162,28 +162,22 @@ const RETRIES: readonly RetryPolicy[] = ['manual', 'verifyFirst', 'replay']
  * never less. It decides what the op leaves open.
  */
 export function declaredFacts(facts: DeclarationFacts, op: OpFacts, report: DeclarationReport): OpFacts {
-  const timeoutMs = facts.timeoutSeconds === undefined ? undefined : Math.round(facts.timeoutSeconds * 1000)
-  const declared = { ...facts, timeoutMs }
   checkFlags(facts, op, report)
   checkRetry(facts.retry, op.retry, report)
   checkTask(facts.asTask, op.asTask, report)
-  checkUpperBound(
-    'timeoutSeconds',
-    facts.timeoutSeconds,
-    op.timeoutMs === undefined ? undefined : op.timeoutMs / 1000,
-    report,
-  )
+  const opSeconds = op.timeoutMs === undefined ? undefined : op.timeoutMs / 1000
+  checkUpperBound('timeoutSeconds', facts.timeoutSeconds, opSeconds, report)
   checkUpperBound('maxResultBytes', facts.maxResultBytes, op.maxResultBytes, report)
   const consent = facts.consent.map(one => (typeof one === 'string' ? one : one.name))
   return {
     ...withoutUndefined(op),
     ...withoutUndefined({
-      mutates: declared.mutates,
-      idempotent: declared.idempotent,
-      retry: declared.retry,
-      timeoutMs: declared.timeoutMs,
-      maxResultBytes: declared.maxResultBytes,
-      asTask: declared.asTask,
+      mutates: facts.mutates,
+      idempotent: facts.idempotent,
+      retry: facts.retry,
+      timeoutMs: facts.timeoutSeconds === undefined ? undefined : Math.round(facts.timeoutSeconds * 1000),
+      maxResultBytes: facts.maxResultBytes,
+      asTask: facts.asTask,
     }),
     requires: [...new Set([...(op.requires ?? []), ...facts.requires])],
     consent: [...new Set([...(op.consent ?? []), ...consent])],
@@ -231,11 +225,11 @@ export function createReport(subject: string, problems: ProblemList, deps: Check
   return {
     deps,
     add: (field, message) => problems.add(subject, field, message),
-    addIssues: (field, issues) => problems.addIssues(subject, field, issues.map(asPredicate)),
+    addIssues(field, issues) {
+      // Problems follow the name of their field, but library messages are often whole sentences.
+      const predicate = (message: string) => (/^[A-Z"]/.test(message) ? `is wrong: ${message}` : message)
+      const worded = issues.map(({ path, message }) => ({ path, message: predicate(message) }))
+      problems.addIssues(subject, field, worded)
+    },
   }
-}
-
-/** Problems follow the name of their field, but library messages are often whole sentences. */
-function asPredicate({ path, message }: Issue): Issue {
-  return { path, message: /^[A-Z"]/.test(message) ? `is wrong: ${message}` : message }
 }

@@ -25,7 +25,7 @@ import {
 import { type PairedSchema, type Validated } from './schema.ts'
 import { type AnyTool, type CallContext } from './tool.ts'
 
-export interface DeclaredTool {
+interface DeclaredTool {
   readonly tool: Tool | undefined
   readonly dependencies: readonly Dependency[]
   readonly problems: readonly Problem[]
@@ -36,7 +36,7 @@ interface ValidDeclaration extends Declaration {
 }
 
 /** Builds the tool of a declaration from its op, or reports everything that is wrong. */
-export function declaredTool(declaration: ValidDeclaration, op: CatalogueOp, deps: CheckDeps): DeclaredTool {
+function declaredTool(declaration: ValidDeclaration, op: CatalogueOp, deps: CheckDeps): DeclaredTool {
   const problems = new ProblemList(declaration.unit, [], 'error', declaration.lines?.fields)
   const report = createReport(`declaration:${declaration.path}`, problems, deps)
   try {
@@ -81,7 +81,8 @@ function build(
     effects: facts.effects,
     input: inputOf(input, op, deps),
     ...(op.definition.output ? { output: op.definition.output } : {}),
-    handler: handlerOf(op, settings.value),
+    handler: (input, context: CallContext<never>) =>
+      op.definition.handler(input, withSettings(context, settings.value)),
   }
   const bundle = { key: declaration.capability, requires: [], effectKinds: [] }
   const tool = checkTool(definition, bundle, context, { opId: op.id, body: declaration.body, lines: declaration.lines })
@@ -196,10 +197,6 @@ function toStandard(checked: Validated) {
   return checked.ok ? { value: checked.value } : { issues: checked.issues }
 }
 
-function handlerOf({ definition }: CatalogueOp, settings: unknown): AnyTool['handler'] {
-  return (input, context: CallContext<never>) => definition.handler(input, withSettings(context, settings))
-}
-
 /** Getters of the context are evaluated lazily, so they are forwarded rather than copied. */
 function withSettings(context: CallContext<never>, settings: unknown): OpContext<never> {
   return {
@@ -237,18 +234,14 @@ interface Bundle {
   readonly tools: Tool[]
 }
 
-interface Declarer {
-  /** Makes tools of declarations, and one capability of all declarations that name it, across files. */
-  readonly declare: Declare
-  /** Does the slow part ahead, yielding after every tool so that other work can run. */
-  prepare(units: readonly CheckedUnit[]): Steps<void>
-}
-
-export function createDeclarer(deps: CheckDeps): Declarer {
+/** Makes tools of declarations, and one capability of all declarations that name it, across files. */
+export function createDeclarer(deps: CheckDeps) {
   const toolOf = createToolMaker(deps)
+  const declare: Declare = (units, ops) => compose(units, declaration => toolOf(declaration, ops), deps)
   return {
-    declare: (units, ops) => compose(units, declaration => toolOf(declaration, ops), deps),
-    *prepare(units) {
+    declare,
+    /** Does the slow part ahead, yielding after every tool so that other work can run. */
+    *prepare(units: readonly CheckedUnit[]): Steps<void> {
       // Reversed, so that the first definition of an id wins.
       const ops = new Map(
         byPrecedence(units)
@@ -319,14 +312,13 @@ function noSuchOp(declaration: Declaration, id: string, ops: ReadonlyMap<string,
   return { ...definitionProblem(declaration, subject, 'op', text), where, fix }
 }
 
-interface Around {
-  readonly pages: ReadonlyMap<string, Knowledge>
-  readonly deps: CheckDeps
-}
-
 const MOST_SHORT = 1024
 
-function capabilityOf(key: string, { declarations, tools }: Bundle, { pages, deps }: Around): CatalogueCapability {
+function capabilityOf(
+  key: string,
+  { declarations, tools }: Bundle,
+  { pages, deps }: { pages: ReadonlyMap<string, Knowledge>; deps: CheckDeps },
+): CatalogueCapability {
   const [first] = declarations as [Declaration, ...Declaration[]]
   const page = pages.get(folderOf(first.path, key) ?? key)
   const title = page?.title ?? titleFrom(key)

@@ -84,7 +84,8 @@ export function defineCapability<const C extends SchemaLike = SchemaLike>(
       return definition.config && describeSchema(definition.config, 'input')
     },
     resolve(context: ResolverContext, config: ResolvedConfig) {
-      return resolve ? resolve(context, config as never) : { config: withoutAllowlist(config) }
+      const { tools: _tools, ...own } = config
+      return resolve ? resolve(context, config as never) : { config: own }
     },
   })
 }
@@ -101,10 +102,6 @@ export function toolFailure(text: string): ToolResult {
 
 function titled(definition: { name: string; title?: string }): object {
   return { ...definition, title: definition.title ?? titleFrom(definition.name) }
-}
-
-function withoutAllowlist({ tools: _tools, ...config }: ResolvedConfig): Record<string, unknown> {
-  return config
 }
 
 export function titleFrom(name: unknown): string {

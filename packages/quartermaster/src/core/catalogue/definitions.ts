@@ -245,7 +245,7 @@ export interface EffectDefinition {
 }
 
 /** What a custom look may answer: whether the thing exists, or that with a state to compare with the one before. */
-export type EffectLook = boolean | Observation
+type EffectLook = boolean | Observation
 
 export interface EffectChecker {
   check(spec: EffectSpec, surroundings: { readonly input: JsonSchema | undefined }): string[]

@@ -217,7 +217,7 @@ export interface WrittenUnit {
 export const isDeclaration = ({ front }: WrittenUnit): boolean => 'op' in front
 
 /** Precedence of sources that define the same name: the earlier in this list wins. */
-export const SOURCE_KINDS = ['builtin', 'code', 'declaration', 'upstream'] as const
+const SOURCE_KINDS = ['builtin', 'code', 'declaration', 'upstream'] as const
 export type SourceKind = (typeof SOURCE_KINDS)[number]
 
 /** Sorts by precedence, stable otherwise. */

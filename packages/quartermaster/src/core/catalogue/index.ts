@@ -1,5 +1,5 @@
 export { kindOf } from './brand.ts'
-export { type Catalogue, type CatalogueDeps, createCatalogue } from './catalogue.ts'
+export { type Catalogue, createCatalogue } from './catalogue.ts'
 export { isOldHash } from './check-tool.ts'
 export { NAME_TAKEN, removedTools, toolDisabled } from './check-unit.ts'
 export { checkExamples } from './checks.ts'
@@ -27,16 +27,13 @@ export {
   type ConsentOperationDefinition,
   type DependencyDefinition,
   defineInjection,
-  type EffectChecker,
   type EffectDefinition,
   type EffectFields,
-  type EffectLook,
   type Injection,
   isOnceOnly,
   type Op,
   type OpContext,
   type OpDefinition,
-  type OpFacts,
   type OpFault,
   type OpUse,
   type Probe,
@@ -51,9 +48,6 @@ export {
 } from './definitions.ts'
 export {
   type CatalogueCapability,
-  type CatalogueInjection,
-  type CatalogueOp,
-  type Definitions,
   type Dependency,
   type Generation,
   isDeprecated,
@@ -62,7 +56,6 @@ export {
   newProblems,
   type Prompt,
   type Resource,
-  SOURCE_KINDS,
   type Source,
   type SourceKind,
   type SourceUnit,
@@ -74,28 +67,21 @@ export {
   type AnyPrompt,
   type AnyResource,
   type PassedContents,
-  type PromptArgumentDefinition,
-  type PromptArguments,
   type PromptDefinition,
-  type PromptOutput,
   passedContents,
   passedPrompt,
   passedResult,
   type ReadingContext,
   type ResourceDefinition,
-  type ResourceOutput,
   type ResourceRequest,
   type Suggest,
   type SuggestContext,
   type Suggested,
-  type WatchContext,
   withoutReserved,
 } from './mcp-definitions.ts'
 export {
   collectDefinitions,
-  type Definition,
   defineModule,
-  type ModuleDefinition,
   type Paths,
   type RegistryService,
   type Secrets,
@@ -103,14 +89,8 @@ export {
 } from './module.ts'
 export {
   type DescribedSchema,
-  type FromJsonSchema,
-  type PairedSchema,
-  type Parsed,
   type SchemaCompiler,
-  type SchemaLike,
   type SchemaSide,
-  type Unparsed,
-  type Validate,
   type Validated,
 } from './schema.ts'
 export type {
@@ -129,8 +109,6 @@ export {
   CANCEL_SIGNAL,
   type CallContext,
   cancelSignalOf,
-  type Forwarded,
-  type ForwardingDefinition,
   type HandlerOutput,
   PAUSE_RUN,
   pauseRun,

@@ -65,7 +65,7 @@ export interface ResourceRequest<T extends string = string> {
 }
 
 /** What `read` may return: a text, bytes, or contents with URIs of their own. */
-export type ResourceOutput = string | Uint8Array | ResourceContents | readonly ResourceContents[] | PassedContents
+type ResourceOutput = string | Uint8Array | ResourceContents | readonly ResourceContents[] | PassedContents
 
 export interface WatchContext<Config = unknown> {
   readonly caller: Caller
@@ -115,14 +115,14 @@ export interface PromptArgumentDefinition<Config = unknown> {
 }
 
 /** The arguments that `render` gets: required ones always, others maybe. */
-export type PromptArguments<A extends readonly { name: string; required?: boolean }[]> = {
+type PromptArguments<A extends readonly { name: string; required?: boolean }[]> = {
   readonly [K in A[number] as K extends { required: true } ? K['name'] : never]: string
 } & {
   readonly [K in A[number] as K extends { required: true } ? never : K['name']]?: string
 }
 
 /** What `render` may return: a text, which becomes one user message, or messages. */
-export type PromptOutput = string | readonly PromptMessage[] | PromptResult
+type PromptOutput = string | readonly PromptMessage[] | PromptResult
 
 /** A prompt as its author writes it: a text with arguments that a person picks and an agent reads. */
 export interface PromptDefinition<

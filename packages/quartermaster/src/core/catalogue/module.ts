@@ -58,9 +58,9 @@ export interface Services extends Platform {
   programs: ProgramService
 }
 
-export type Definition = Capability | DependencyDefinition | Injection | Op
+type Definition = Capability | DependencyDefinition | Injection | Op
 
-export interface ModuleDefinition<N extends keyof Services = keyof Services> {
+interface ModuleDefinition<N extends keyof Services = keyof Services> {
   readonly needs: readonly N[]
   create(services: Pick<Services, N>): Definition | readonly Definition[]
 }
@@ -151,9 +151,9 @@ export function checkRegistered(resolver: CapabilityResolver, deps: CheckDeps): 
   const unit = `registered:${resolver.key}`
   const checked =
     kindOf(resolver) === 'capability'
-      ? runToEnd(checkOwn(resolver as Capability, unit, deps))
+      ? checkOwn(unit, { capabilities: [resolver as Capability], dependencies: [], injections: [] }, deps)
       : checkForeign(resolver, unit, deps)
-  return withoutProblems(checked)
+  return refuseProblems(checked)
 }
 
 /** Checks an op that the host program registered, as a unit of its own. */
@@ -161,11 +161,10 @@ export function checkRegisteredOp(op: Op, deps: CheckDeps): CheckedUnit {
   if (kindOf(op) !== 'op')
     throw new AppError('DEFINITION_INVALID', 'The registered object is no op. Make it with registerOp.')
   const unit = `registered:${op.id}`
-  const definitions = { capabilities: [], dependencies: [], injections: [], ops: [op] }
-  return withoutProblems(runToEnd(checkUnit({ id: unit, hash: unit, definitions }, SOURCE, deps)))
+  return refuseProblems(checkOwn(unit, { capabilities: [], dependencies: [], injections: [], ops: [op] }, deps))
 }
 
-function withoutProblems(checked: CheckedUnit): CheckedUnit {
+function refuseProblems(checked: CheckedUnit): CheckedUnit {
   if (checked.problems.length === 0) return checked
   const lines = checked.problems.map(problem => problem.message)
   throw new AppError('DEFINITION_INVALID', lines.join('\n'), { details: { problems: checked.problems } })
@@ -184,9 +183,8 @@ function refuseOtherThings(resolver: unknown): void {
 
 const SOURCE = { source: 'registered', kind: 'code' } as const
 
-function checkOwn(capability: Capability, unit: string, deps: CheckDeps): Generator<void, CheckedUnit, void> {
-  const definitions = { capabilities: [capability], dependencies: [], injections: [] }
-  return checkUnit({ id: unit, hash: unit, definitions }, SOURCE, deps)
+function checkOwn(unit: string, definitions: Definitions, deps: CheckDeps): CheckedUnit {
+  return runToEnd(checkUnit({ id: unit, hash: unit, definitions }, SOURCE, deps))
 }
 
 function checkForeign(resolver: CapabilityResolver, unit: string, deps: CheckDeps): CheckedUnit {

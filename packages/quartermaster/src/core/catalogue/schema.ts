@@ -96,7 +96,7 @@ type Lazy = (value: unknown) => Validated
 
 /** Compiles on the first call: an agent uses a handful of ten thousand tools, and compiling costs a hundred times a validation. */
 function lazyValidator(schema: JsonSchema, side: SchemaSide, compiler: SchemaCompiler): Lazy {
-  let compiled: ((value: unknown) => Validated) | undefined
+  let compiled: Lazy | undefined
   return value => {
     compiled ??= compiler.compile(schema, side)
     return compiled(value)
@@ -104,7 +104,7 @@ function lazyValidator(schema: JsonSchema, side: SchemaSide, compiler: SchemaCom
 }
 
 /** The type that a JSON Schema literal describes, for common keywords; `unknown` for anything else. */
-export type FromJsonSchema<S> = S extends { const: infer C }
+type FromJsonSchema<S> = S extends { const: infer C }
   ? C
   : S extends { enum: readonly (infer E)[] }
     ? E

@@ -20,10 +20,6 @@ export interface Loaded {
   readonly isPartial: boolean
 }
 
-interface Loader {
-  load(signal: AbortSignal): Promise<Loaded>
-}
-
 interface LoaderOptions {
   readonly sources: readonly Source[]
   readonly clock: Clock
@@ -35,7 +31,7 @@ interface LoaderOptions {
   onDependencies(dependencies: readonly Dependency[]): void
 }
 
-export function createLoader({ sources, clock, deps, patienceMs, onLate, onDependencies }: LoaderOptions): Loader {
+export function createLoader({ sources, clock, deps, patienceMs, onLate, onDependencies }: LoaderOptions) {
   const lastGood = new Map<Source, readonly CheckedUnit[]>()
 
   async function loadWhole(source: Source, signal: AbortSignal): Promise<Loaded> {
@@ -69,7 +65,7 @@ export function createLoader({ sources, clock, deps, patienceMs, onLate, onDepen
   }
 
   return {
-    async load(signal) {
+    async load(signal: AbortSignal): Promise<Loaded> {
       const loads = await Promise.all(sources.map(source => loadSource(source, signal)))
       return {
         units: loads.flatMap(load => load.units),

@@ -58,8 +58,8 @@ class LightSignal implements CancelSignal {
     if (this.aborted) return
     this.aborted = true
     this.reason = reason
-    const told = [...(this.#listeners ?? [])]
+    const listeners = [...(this.#listeners ?? [])]
     this.#listeners = undefined
-    for (const listener of told) listener()
+    for (const listener of listeners) listener()
   }
 }

@@ -1,5 +1,6 @@
 import { type CommandDecision, type JsonSchema } from '../../contracts/index.ts'
-import { alternatives, fieldsOf, isSchema, type SchemaField, typeOf, typesAt } from './schema-fields.ts'
+import { isRecord } from './json.ts'
+import { alternatives, fieldsOf, type SchemaField, typeOf, typesAt } from './schema-fields.ts'
 
 type ParameterKind = 'text' | 'number' | 'choice' | 'json' | 'flag' | 'list'
 
@@ -34,7 +35,7 @@ function toParameter(root: JsonSchema, { key, schema, isRequired }: SchemaField)
   const all = alternatives(root, schema)
   const types = typesAt(root, [schema])
   const isList = types?.has('array') === true
-  const entries = isList ? all.flatMap(({ items }) => (isSchema(items) ? [items] : [])) : [schema]
+  const entries = isList ? all.flatMap(({ items }) => (isRecord(items) ? [items] : [])) : [schema]
   const inside = entries.flatMap(entry => alternatives(root, entry))
   const choices = choicesIn(inside)
   const entryTypes = isList ? typesAt(root, entries) : types
@@ -82,7 +83,7 @@ export function choiceText(choice: unknown, choices: readonly unknown[]): string
   return isAlone ? text : JSON.stringify(choice)
 }
 
-export interface CommandTool {
+interface CommandTool {
   readonly name: string
   readonly short: string
   readonly command: CommandDecision
@@ -184,13 +185,9 @@ function placeholderOf({ kind, types }: CommandParameter, name: string): string 
 function helpOf(parameter: CommandParameter): string {
   const { description, default: usual, kind } = parameter
   // A flag that is on by default is shown as its negation.
-  const isSaid = usual === undefined || kind === 'flag' || /\bdefaults?\b/i.test(description) || isNothing(usual)
+  const isLikeNone = usual === false || usual === '' || usual === null || JSON.stringify(usual) === '[]'
+  const isSaid = usual === undefined || kind === 'flag' || /\bdefaults?\b/i.test(description) || isLikeNone
   return [description, isSaid ? '' : `(default: ${JSON.stringify(usual)})`].filter(text => text !== '').join(' ')
-}
-
-/** A default that is the same as no value. */
-function isNothing(value: unknown): boolean {
-  return value === false || value === '' || value === null || JSON.stringify(value) === '[]'
 }
 
 function argumentWords({ placeholder, takesRest, isRequired, ...parameter }: CommandArgument): string {
@@ -199,7 +196,7 @@ function argumentWords({ placeholder, takesRest, isRequired, ...parameter }: Com
 }
 
 function optionWords({ name, placeholder, isRequired, ...parameter }: CommandOption): string {
-  const words = parameter.kind === 'flag' ? flagWords(name, { ...parameter, isRequired }) : undefined
+  const words = parameter.kind === 'flag' ? flagWords(name, isRequired, parameter.default) : undefined
   const plain = words ?? `--${name} ${valuesOf(parameter) ?? placeholder}`
   const isList = parameter.kind === 'list'
   const together = isList || plain.includes('|--') ? `(${plain})` : plain
@@ -207,12 +204,9 @@ function optionWords({ name, placeholder, isRequired, ...parameter }: CommandOpt
   return isList ? `${each}...` : each
 }
 
-function flagWords(
-  name: string,
-  { isRequired, ...parameter }: Pick<CommandParameter, 'isRequired' | 'default'>,
-): string {
+function flagWords(name: string, isRequired: boolean, usual: unknown): string {
   if (isRequired) return `--${name}|--no-${name}`
-  return parameter.default === true ? `--no-${name}` : `--${name}`
+  return usual === true ? `--no-${name}` : `--${name}`
 }
 
 /** Longer lists of values appear in the help alone. */

@@ -38,18 +38,18 @@ export interface Listeners {
 }
 
 export function createListeners({ onError }: { onError(error: unknown): void }): Listeners {
-  const all = new Set<{ readonly hear: () => void }>()
+  const all = new Set<{ readonly listener: () => void }>()
   return {
-    add(hear) {
+    add(listener) {
       // The same function may be added twice, and each removal removes one.
-      const entry = { hear }
+      const entry = { listener }
       all.add(entry)
       return () => void all.delete(entry)
     },
     notify() {
-      for (const { hear } of [...all]) {
+      for (const { listener } of [...all]) {
         try {
-          hear()
+          listener()
         } catch (error) {
           onError(error)
         }
@@ -87,10 +87,10 @@ export async function* guardedEvents<T>(
   }
 }
 
-function createAlarm(looks: Omit<GuardedEventsOptions, 'stillAdmitted'>) {
+function createAlarm(options: Omit<GuardedEventsOptions, 'stillAdmitted'>) {
   let ring: () => void = () => {}
   let isDue = false
-  const stop = scheduleAccessChecks(looks, () => {
+  const stop = scheduleAccessChecks(options, () => {
     isDue = true
     ring()
   })

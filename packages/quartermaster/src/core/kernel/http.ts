@@ -1,11 +1,11 @@
 import { AppError } from '../../contracts/index.ts'
 
-const OWN =
+const TRANSPORT =
   /^(?:host|content-length|transfer-encoding|connection|keep-alive|upgrade|te|trailer|expect|accept-encoding|proxy-.*)$/i
 
 /** Whether only the HTTP client may set a header, because it frames a message or belongs to one connection. */
 export function isTransportHeader(name: string): boolean {
-  return OWN.test(name)
+  return TRANSPORT.test(name)
 }
 
 /** What a header has instead of a credential, if it has none. Sent, it would pass for a credential. */

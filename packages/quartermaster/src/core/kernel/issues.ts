@@ -51,20 +51,20 @@ export function isLibraryText({ message }: { readonly message: string }): boolea
 
 /** The predicate of a sentence about a field, in the words of every other check: `must be an array, not a string`. */
 export function issuePredicate(issue: { readonly message: string }): string {
-  const told = issue as ZodIssue
-  if (!isLibraryText(told)) return issueSentence(issue)
-  const [, expected = '', received] = /expected (\w+), received (\w+)$/.exec(told.message) ?? []
+  const found = issue as ZodIssue
+  if (!isLibraryText(found)) return issueSentence(issue)
+  const [, expected = '', received] = /expected (\w+), received (\w+)$/.exec(found.message) ?? []
   if (received === 'undefined') return `is missing${KINDS[expected] ? ` (${KINDS[expected]})` : ''}`
   if (received !== undefined)
     return `must be ${KINDS[expected] ?? expected}${KINDS[received] ? `, not ${KINDS[received]}` : ''}`
-  if (told.code === 'invalid_value' && told.values)
-    return `must be ${told.values.map(one => JSON.stringify(one)).join(' or ')}`
-  if (told.code === 'too_small') return bound(told, 'least', told.minimum)
-  if (told.code === 'too_big') return bound(told, 'most', told.maximum)
-  if (told.code === 'unrecognized_keys') return `has unknown fields: ${told.keys?.map(key => `"${key}"`).join(', ')}`
-  if (told.code === 'invalid_format')
-    return told.message.replace(/^Invalid (?:\w+: (?=must )|)/, '').replace(/^(?!must )/, 'must be a valid ')
-  return told.message === 'Invalid input' ? 'fits none of the allowed forms' : issueSentence(issue)
+  if (found.code === 'invalid_value' && found.values)
+    return `must be ${found.values.map(one => JSON.stringify(one)).join(' or ')}`
+  if (found.code === 'too_small') return bound(found, 'least', found.minimum)
+  if (found.code === 'too_big') return bound(found, 'most', found.maximum)
+  if (found.code === 'unrecognized_keys') return `has unknown fields: ${found.keys?.map(key => `"${key}"`).join(', ')}`
+  if (found.code === 'invalid_format')
+    return found.message.replace(/^Invalid (?:\w+: (?=must )|)/, '').replace(/^(?!must )/, 'must be a valid ')
+  return found.message === 'Invalid input' ? 'fits none of the allowed forms' : issueSentence(issue)
 }
 
 const KINDS: Readonly<Record<string, string>> = {

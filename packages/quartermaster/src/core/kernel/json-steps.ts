@@ -54,16 +54,12 @@ const PIECE = 64 * 1024
 /** Characters scanned between two steps. */
 const LOOKS = 16_384
 
-interface StepLimits extends JsonLimits {
-  /** The most members of one object: keys cannot be listed in steps. */
-  readonly maxJsonMembers: number
-}
-
 /**
  * Parses a long JSON text and yields in between. Short parts are left to `JSON.parse`, and only long lists and objects are put
- * together here. Throws what `JSON.parse` throws, and a `RangeError` beyond the limits.
+ * together here. Throws what `JSON.parse` throws, and a `RangeError` beyond the limits. The members of one object are limited
+ * too, because keys cannot be listed in steps.
  */
-export function* jsonInSteps(text: string, limits: StepLimits): Steps<unknown> {
+export function* jsonInSteps(text: string, limits: JsonLimits & { readonly maxJsonMembers: number }): Steps<unknown> {
   const { maxJsonDepth, maxJsonValues, maxJsonMembers } = limits
   const open: Container[] = []
   let root: Built | undefined

@@ -51,26 +51,22 @@ export interface JsonLimits {
 
 /** Parses untrusted JSON. The structure is counted first: four megabytes of opening brackets would otherwise become hundreds. */
 export function parseBoundedJson(text: string, limits: JsonLimits): unknown {
-  refuseLargeStructure(text, limits)
+  const excess = jsonExcess(text, limits)
+  if (excess) {
+    const message = `The request body ${excess.what}. Send less at once.`
+    throw new AppError('LIMIT_EXCEEDED', message, { details: { limit: excess.limit } })
+  }
   const value = parseJson(text)
   // Only such a text can have the key; an escape may spell it.
   if (text.includes('__proto__') || text.includes('\\u')) refusePrototypeKeys(value)
   return value
 }
 
-function refuseLargeStructure(text: string, limits: JsonLimits): void {
-  const excess = jsonExcess(text, limits)
-  if (excess) throw tooLarge(excess)
-}
-
-export interface JsonExcess {
-  /** `nests deeper than 64 levels`. */
-  readonly what: string
-  readonly limit: number
-}
-
-/** The limit that a JSON text exceeds, if any. Nothing is parsed. */
-export function jsonExcess(text: string, { maxJsonDepth, maxJsonValues }: JsonLimits): JsonExcess | undefined {
+/** The limit that a JSON text exceeds, if any, and `what` exceeds it: `nests deeper than 64 levels`. Nothing is parsed. */
+export function jsonExcess(
+  text: string,
+  { maxJsonDepth, maxJsonValues }: JsonLimits,
+): { readonly what: string; readonly limit: number } | undefined {
   let depth = 0
   let values = 1
   for (let at = 0; at < text.length; at++) {
@@ -114,10 +110,6 @@ function refusePrototypeKeys(value: unknown): void {
     }
     refusePrototypeKeys(child)
   }
-}
-
-function tooLarge({ what, limit }: JsonExcess): AppError {
-  return new AppError('LIMIT_EXCEEDED', `The request body ${what}. Send less at once.`, { details: { limit } })
 }
 
 /** A sentence for an error code of jsonc-parser. */

@@ -2,24 +2,15 @@ import { AppError, isAppError } from '../../contracts/index.ts'
 import { type CancelSignal, createCancellation } from './abort.ts'
 import type { Cancel, Clock } from './ports.ts'
 
-/** Limits how often each key may do something. */
-export interface RateLimit {
-  /** Throws `RATE_LIMITED` with the time to wait when the key has no turn left. */
-  take(key: string): void
-}
-
-export interface RateLimitOptions {
-  readonly clock: Pick<Clock, 'now'>
-  /** Turns that come back in a minute, and the most that can be saved up. */
-  readonly perMinute: number
-  /** For the message: `requests`. */
-  readonly what: string
-}
-
 /** With this many keys, those that have all their turns again are dropped. */
 const MANY = 10_000
 
-export function createRateLimit({ clock, perMinute, what }: RateLimitOptions): RateLimit {
+/**
+ * Limits how often each key may do something. `perMinute` turns come back in a minute, and no more can be saved up. `what` is for
+ * the message: `requests`.
+ */
+export function createRateLimit(options: { clock: Pick<Clock, 'now'>; perMinute: number; what: string }) {
+  const { clock, perMinute, what } = options
   const turns = new Map<string, { left: number; at: number }>()
   const perMs = perMinute / 60_000
 
@@ -32,27 +23,21 @@ export function createRateLimit({ clock, perMinute, what }: RateLimitOptions): R
     for (const key of turns.keys()) if (leftOf(key, now) >= perMinute) turns.delete(key)
   }
 
+  function tooMany(retryAfterSeconds: number): AppError {
+    const message = `There were more than ${perMinute} ${what} in a minute. Come back in ${retryAfterSeconds} s.`
+    return new AppError('RATE_LIMITED', message, { details: { limit: perMinute, retryAfterSeconds } })
+  }
+
   return {
-    take(key) {
+    /** Throws `RATE_LIMITED` with the time to wait when the key has no turn left. */
+    take(key: string): void {
       const now = clock.now()
       const left = leftOf(key, now)
-      if (left < 1) throw tooMany({ perMinute, what, retryAfterSeconds: Math.ceil((1 - left) / perMs / 1_000) })
+      if (left < 1) throw tooMany(Math.ceil((1 - left) / perMs / 1_000))
       if (turns.size >= MANY) forget(now)
       turns.set(key, { left: left - 1, at: now })
     },
   }
-}
-
-function tooMany(facts: { perMinute: number; what: string; retryAfterSeconds: number }): AppError {
-  const { perMinute, what, retryAfterSeconds } = facts
-  const message = `There were more than ${perMinute} ${what} in a minute. Come back in ${retryAfterSeconds} s.`
-  return new AppError('RATE_LIMITED', message, { details: { limit: perMinute, retryAfterSeconds } })
-}
-
-interface FullnessOptions<T> {
-  readonly most: number
-  readonly keyOf: (place: T) => string
-  readonly count: (place: T) => Promise<number>
 }
 
 /** With more keys, counting starts over. */
@@ -62,7 +47,12 @@ const MOST_KNOWN = 10_000
  * Tells whether a container is full without counting its rows each time. Between two counts it admits half of what was free,
  * which leaves the other half to another process that does the same.
  */
-export function createFullnessCheck<T>({ most, keyOf, count }: FullnessOptions<T>): (place: T) => Promise<boolean> {
+export function createFullnessCheck<T>(options: {
+  readonly most: number
+  readonly keyOf: (place: T) => string
+  readonly count: (place: T) => Promise<number>
+}): (place: T) => Promise<boolean> {
+  const { most, keyOf, count } = options
   const free = new Map<string, number>()
   return async place => {
     const key = keyOf(place)
@@ -110,15 +100,14 @@ export function scheduleAccessChecks(
 /** Checks now, at an interval and on each change of access. Reports when and why the access has ended. */
 export function watchAccess(guard: AccessGuard, onRefused: (error: unknown) => void): Cancel {
   // A check that failed for another reason says nothing about the access.
-  const look = () => void guard.stillAdmitted().catch(error => isRefused(error) && onRefused(error))
+  const look = () =>
+    void guard.stillAdmitted().catch(error => {
+      if (isAppError(error) && ['unauthenticated', 'denied', 'notFound'].includes(error.kind)) onRefused(error)
+    })
   const stop = scheduleAccessChecks(guard, look)
   // The access may have ended since the client was admitted.
   look()
   return stop
-}
-
-function isRefused(error: unknown): boolean {
-  return isAppError(error) && ['unauthenticated', 'denied', 'notFound'].includes(error.kind)
 }
 
 /** Runs tasks in order, with a maximum at a time. */
@@ -142,14 +131,7 @@ export function createLimit(slots: number): Limit {
 }
 
 /** Limits concurrent work for each credential. */
-export interface InFlight {
-  /** Returns the function that releases the slot, which is safe to call twice. Throws `RATE_LIMITED` when there is none. */
-  enter(key: string): () => void
-  hasPlace(key: string): boolean
-  count(): number
-}
-
-export function createInFlight({ most, what }: { most: number; what: string }): InFlight {
+export function createInFlight({ most, what }: { most: number; what: string }) {
   const places = new Map<string, number>()
   let total = 0
 
@@ -162,15 +144,13 @@ export function createInFlight({ most, what }: { most: number; what: string }): 
 
   const hasPlace = (key: string) => (places.get(key) ?? 0) < most
 
-  function check(key: string): void {
-    if (hasPlace(key)) return
-    const message = `There are ${most} ${what} already. Wait for one to end.`
-    throw new AppError('RATE_LIMITED', message, { details: { limit: most } })
-  }
-
   return {
-    enter(key) {
-      check(key)
+    /** Returns the function that releases the slot, which is safe to call twice. Throws `RATE_LIMITED` when there is none. */
+    enter(key: string): () => void {
+      if (!hasPlace(key)) {
+        const message = `There are ${most} ${what} already. Wait for one to end.`
+        throw new AppError('RATE_LIMITED', message, { details: { limit: most } })
+      }
       places.set(key, (places.get(key) ?? 0) + 1)
       total++
       let isIn = true
@@ -184,18 +164,13 @@ export function createInFlight({ most, what }: { most: number; what: string }): 
   }
 }
 
-export interface WhileAdmittedOptions extends AccessGuard {
-  /** Aborts when the client has disconnected. */
-  readonly gone: CancelSignal
-}
-
 /**
- * Runs the work of an admitted client. The signal given to the work aborts when the client disconnects or loses its access;
+ * Runs the work of an admitted client; `gone` aborts when it has disconnected. The signal given to the work aborts when the client disconnects or loses its access;
  * then this throws the reason and the result is dropped. Access is watched only once the work listens to the signal, so work
  * that never waits costs nothing more.
  */
 export async function whileAdmitted<T>(
-  options: WhileAdmittedOptions,
+  options: AccessGuard & { readonly gone: CancelSignal },
   work: (gone: CancelSignal) => Promise<T>,
 ): Promise<T> {
   const watch = createWatch(options)
@@ -210,7 +185,7 @@ export async function whileAdmitted<T>(
   }
 }
 
-function createWatch({ gone, ...guard }: WhileAdmittedOptions) {
+function createWatch({ gone, ...guard }: AccessGuard & { readonly gone: CancelSignal }) {
   const { signal, cancel } = createCancellation()
   let refusal: unknown
   let isOver = false
@@ -266,18 +241,15 @@ export interface Rounds {
   isStopped(): boolean
 }
 
-export interface RoundsOptions {
+/** `everyMs` is the pause between two rounds. `isOurs` says whether this process does the round. */
+export function createRounds(options: {
   readonly clock: Pick<Clock, 'after'>
-  /** The pause between two rounds. */
   readonly everyMs: number
-  /** Whether this process does the round; always when absent. */
   readonly isOurs?: (() => boolean) | undefined
   work(): Promise<unknown>
-  /** The next round follows all the same. */
   onError(error: unknown): void
-}
-
-export function createRounds({ clock, everyMs, isOurs = () => true, work, onError }: RoundsOptions): Rounds {
+}): Rounds {
+  const { clock, everyMs, isOurs = () => true, work, onError } = options
   let isStopped = false
   let cancel: Cancel = () => {}
   let round: Promise<unknown> | undefined
@@ -311,16 +283,12 @@ export function memoize<T>(make: () => Promise<T>): () => Promise<T> {
   }
 }
 
-export interface ReopeningLimits {
-  readonly firstMs: number
-  readonly longestMs: number
-}
-
 /** A stream that was open for so long has worked, and the delay starts over. */
 const WORKED_MS = 1_000
 
 /** The delay before a stream is opened again; it doubles while streams end soon after they began. */
-export function createReopenDelay({ firstMs, longestMs }: ReopeningLimits): (lastedMs: number) => number {
+export function createReopenDelay(limits: { firstMs: number; longestMs: number }): (lastedMs: number) => number {
+  const { firstMs, longestMs } = limits
   let tries = 0
   return lastedMs => {
     if (lastedMs > WORKED_MS) tries = 0

@@ -49,12 +49,11 @@ const ADVICE =
 /** An error for a model: its code, what went wrong, and what to do next, said once. */
 export function errorForModel({ code, message, kind, retry }: ErrorBody): string {
   // A message about an unknown outcome says what to check first; "try again" after it would repeat the change.
-  const next = retry === 'verifyFirst' || ADVICE.test(message) ? undefined : nextStep(kind, retry)
+  const next =
+    retry === 'verifyFirst' || ADVICE.test(message)
+      ? undefined
+      : (OTHERWISE[retry]?.[kind] ?? NEXT_STEP[kind as ErrorKind])
   return next === undefined ? `${code}: ${message}` : `${code}: ${sentence(message)} ${next}`
-}
-
-function nextStep(kind: string, retry: string): string | undefined {
-  return OTHERWISE[retry]?.[kind] ?? NEXT_STEP[kind as ErrorKind]
 }
 
 /** A piece of a result for a model. Every runtime has a shape for both kinds. */
@@ -70,7 +69,8 @@ export function modelPieces(
   { content, structuredContent }: ToolResult,
   takes: (mimeType: string) => boolean = () => true,
 ): ModelPiece[] {
-  if (content.length > 0) return content.map(pieceOf).map(piece => (isTaken(piece, takes) ? piece : named(piece)))
+  if (content.length > 0)
+    return content.map(pieceOf).map(piece => (piece.kind === 'text' || takes(piece.mimeType) ? piece : named(piece)))
   return structuredContent === undefined ? [] : [textPiece(JSON.stringify(structuredContent))]
 }
 
@@ -85,13 +85,8 @@ export function isModelImage(mimeType: string): boolean {
   return /^image\/(png|jpeg|gif|webp)$/.test(mimeType)
 }
 
-function isTaken(piece: ModelPiece, takes: (mimeType: string) => boolean): boolean {
-  return piece.kind === 'text' || takes(piece.mimeType)
-}
-
-function named(piece: ModelPiece): ModelPiece {
-  if (piece.kind === 'text') return piece
-  return textPiece(`[${piece.mimeType}${piece.name === undefined ? '' : ` ${piece.name}`}]`)
+function named({ mimeType, name }: Extract<ModelPiece, { kind: 'file' }>): ModelPiece {
+  return textPiece(`[${mimeType}${name === undefined ? '' : ` ${name}`}]`)
 }
 
 function pieceOf(given: ContentBlock): ModelPiece {
@@ -197,23 +192,21 @@ export function withoutBinary<T extends object>(piece: T): T {
 
 function blobIn(blob: unknown, mimeType: unknown): BinaryContent | undefined {
   if (typeof blob !== 'string') return undefined
-  return { data: blob, mimeType: typeof mimeType === 'string' ? mimeType : 'application/octet-stream' }
+  return { data: blob, mimeType: typeof mimeType === 'string' ? mimeType : UNKNOWN_TYPE }
 }
 
 function isFields(value: unknown): value is Fields {
   return typeof value === 'object' && value !== null
 }
 
-interface ModelCall extends ToolboxCallOptions {
-  readonly name: string
-  readonly input: unknown
-}
-
 /**
  * A call of a model through tools that a framework was given earlier. Any error becomes a result for the model: thrown, it
  * would end the whole run of the agent, other calls included. Only a cancelled call throws.
  */
-export async function callForModel(toolbox: Toolbox, { name, input, ...options }: ModelCall): Promise<ToolResult> {
+export async function callForModel(
+  toolbox: Toolbox,
+  { name, input, ...options }: ToolboxCallOptions & { readonly name: string; readonly input: unknown },
+): Promise<ToolResult> {
   try {
     return await readableOn(await toolbox.call(name, input, options), toolbox)
   } catch (error) {
@@ -279,8 +272,12 @@ export function withoutContinuation(content: ToolResult['content']): ToolResult[
 async function readableOn(result: ToolResult, toolbox: Toolbox): Promise<ToolResult> {
   const kept = KeptResult.safeParse(result._meta?.[KEPT_META])
   if (!kept.success) return result
-  const canReadOn = kept.data.isRecorded && (await hasStatus(toolbox))
-  const text = canReadOn ? withStatus(kept.data) : withoutTool(kept.data)
+  const { resultId, nextOffset, totalBytes, isRecorded } = kept.data
+  const text =
+    isRecorded && (await hasStatus(toolbox))
+      ? `[It goes on. Read on: ${TOOL_NAMES.status} with { "id": "${resultId}", "offset": ${nextOffset} }.]`
+      : `[It goes on: this is the beginning of ${totalBytes} bytes, and you have no tool to read the rest. Ask for less at once. ` +
+        `The program that runs you reads on with page("${resultId}", ${nextOffset}) of the toolbox.]`
   return { ...result, content: [...withoutContinuation(result.content), { type: 'text', text }] }
 }
 
@@ -288,15 +285,4 @@ async function hasStatus(toolbox: Toolbox): Promise<boolean> {
   // A failure to list tools must not lose the result.
   const tools = await toolbox.tools().catch(() => [])
   return tools.some(tool => tool.name === TOOL_NAMES.status)
-}
-
-function withStatus({ resultId, nextOffset }: KeptResult): string {
-  return `[It goes on. Read on: ${TOOL_NAMES.status} with { "id": "${resultId}", "offset": ${nextOffset} }.]`
-}
-
-function withoutTool({ resultId, nextOffset, totalBytes }: KeptResult): string {
-  return (
-    `[It goes on: this is the beginning of ${totalBytes} bytes, and you have no tool to read the rest. Ask for less at once. ` +
-    `The program that runs you reads on with page("${resultId}", ${nextOffset}) of the toolbox.]`
-  )
 }

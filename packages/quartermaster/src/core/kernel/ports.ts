@@ -51,7 +51,9 @@ export function traceFrom(traceparent: unknown, tracestate?: unknown): TraceCont
   // Version 00 ends here; a later version may say more, and is passed on as version 00 (§2.2.3).
   if (version === 'ff' || (version === '00' && rest !== '')) return undefined
   const known = `00-${ids}`
-  return isState(tracestate) ? { traceparent: known, tracestate } : { traceparent: known }
+  // §3.3.1.5 asks for at least 512 characters of state; more is not carried.
+  const isState = typeof tracestate === 'string' && /^[\x20-\x7e]{1,512}$/.test(tracestate)
+  return isState ? { traceparent: known, tracestate } : { traceparent: known }
 }
 
 export function traceIdOf({ traceparent }: TraceContext): string {
@@ -61,13 +63,8 @@ export function traceIdOf({ traceparent }: TraceContext): string {
 /** An id of zeros means none (§2.2.3.1). */
 const FORM = /^([0-9a-f]{2})-((?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2})(|-.{0,400})$/
 
-/** §3.3.1.5 asks for at least 512 characters; more is not carried. */
-function isState(value: unknown): value is string {
-  return typeof value === 'string' && /^[\x20-\x7e]{1,512}$/.test(value)
-}
-
 /** Attributes of a span. Never arguments, never a secret. */
-export type SpanFacts = Readonly<Record<string, string | number | boolean>>
+type SpanFacts = Readonly<Record<string, string | number | boolean>>
 
 /** Reports spans to a tracing system. Without one, contexts are passed on unchanged. */
 export interface Tracer {

@@ -38,7 +38,7 @@ export function referredBy(root: JsonSchema, { $ref }: JsonSchema): JsonSchema |
 
 export function listAt(schema: JsonSchema, keyword: 'anyOf' | 'oneOf' | 'allOf'): JsonSchema[] {
   const list = schema[keyword]
-  return Array.isArray(list) ? list.filter(isSchema) : []
+  return Array.isArray(list) ? list.filter(isRecord) : []
 }
 
 export interface SchemaField {
@@ -52,8 +52,8 @@ export interface SchemaField {
 export function fieldsOf(root: JsonSchema, schema: JsonSchema): SchemaField[] {
   const all = new Map<string, JsonSchema[]>()
   for (const { properties } of alternatives(root, schema)) {
-    for (const [key, one] of Object.entries(isSchema(properties) ? properties : {}))
-      all.set(key, [...(all.get(key) ?? []), isSchema(one) ? one : {}])
+    for (const [key, one] of Object.entries(isRecord(properties) ? properties : {}))
+      all.set(key, [...(all.get(key) ?? []), isRecord(one) ? one : {}])
   }
   const required = requiredBy(root, schema)
   return [...all].map(([key, schemas]) => ({ key, schema: eitherOf(schemas), isRequired: required.has(key) }))
@@ -96,16 +96,16 @@ function lookUp(root: JsonSchema, reference: string): JsonSchema | undefined {
     .split('/')
     .map(step => step.replaceAll('~1', '/').replaceAll('~0', '~'))
   const found = steps.reduce<unknown>(
-    (value, step) => (isSchema(value) && Object.hasOwn(value, step) ? value[step] : undefined),
+    (value, step) => (isRecord(value) && Object.hasOwn(value, step) ? value[step] : undefined),
     root,
   )
-  return isSchema(found) ? found : undefined
+  return isRecord(found) ? found : undefined
 }
 
 function propertySchemas(schema: JsonSchema, key: string): JsonSchema[] {
   const named =
-    isSchema(schema.properties) && Object.hasOwn(schema.properties, key) ? schema.properties[key] : undefined
-  return [named ?? schema.additionalProperties].filter(isSchema)
+    isRecord(schema.properties) && Object.hasOwn(schema.properties, key) ? schema.properties[key] : undefined
+  return [named ?? schema.additionalProperties].filter(isRecord)
 }
 
 function typesOf(schema: JsonSchema): string[] {
@@ -114,10 +114,6 @@ function typesOf(schema: JsonSchema): string[] {
   if (named.length > 0) return named.map(each => (each === 'integer' ? 'number' : each))
   if (Array.isArray(values)) return values.map(typeOf)
   return 'const' in schema ? [typeOf(schema.const)] : []
-}
-
-export function isSchema(value: unknown): value is JsonSchema {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 /** An argument that a client repeats in a header, for proxies in between. */

@@ -67,7 +67,7 @@ export function withoutHidden(json: string): string {
   return json.replace(HIDDEN, toJsonEscape)
 }
 
-export function toJsonEscape(character: string): string {
+function toJsonEscape(character: string): string {
   return Array.from(
     { length: character.length },
     (_, i) => `\\u${character.charCodeAt(i).toString(16).padStart(4, '0')}`,

@@ -1,5 +1,5 @@
 import { type JsonSchema } from '../../contracts/index.ts'
-import { alternatives, fieldsOf, isSchema, line, listAt, referredBy } from '../kernel/index.ts'
+import { alternatives, fieldsOf, isRecord, line, listAt, referredBy } from '../kernel/index.ts'
 
 /** The fields of an object's schema as a table, in Markdown. */
 export function schemaTable(root: JsonSchema): string {
@@ -81,7 +81,7 @@ function plainType(place: Place): string {
 function entryText(place: Place): string {
   const { items } = place.schema
   if (place.lists >= DEEPEST) return ''
-  return ` of ${isSchema(items) ? typeText({ ...place, schema: items, lists: place.lists + 1 }) : 'any'}`
+  return ` of ${isRecord(items) ? typeText({ ...place, schema: items, lists: place.lists + 1 }) : 'any'}`
 }
 
 /** Such as `object (id, name?)`, with a question mark after optional fields. */

@@ -8,7 +8,7 @@ interface RedactedStart {
 }
 
 /** `isCut`: the text itself is the beginning of a longer one. */
-export type RedactStart = (text: string, most: number, options?: { readonly isCut?: boolean }) => RedactedStart
+type RedactStart = (text: string, most: number, options?: { readonly isCut?: boolean }) => RedactedStart
 
 export interface SecretRedactor {
   readonly redact: Redact

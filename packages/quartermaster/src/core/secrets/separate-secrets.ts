@@ -6,7 +6,7 @@ import { isSecretName, looksLikeSecret } from './looks-like-secret.ts'
 import { createSecretStore, type Keep, type SecretStore, secretNamesOf } from './secret-store.ts'
 
 /** An entry of `mcpServers` with references in place of its credentials, and the credentials by name. */
-export interface SeparatedEntry {
+interface SeparatedEntry {
   readonly entry: Record<string, unknown>
   readonly secrets: Record<string, string>
   /** What a person should know about credentials that stay in the entry. */
