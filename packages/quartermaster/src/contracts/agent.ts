@@ -48,12 +48,11 @@ export type RunMode = z.infer<typeof RunMode>
 export const InjectionMode = z.enum([...RunMode.options, 'gateway', 'waiting', 'documented'])
 export type InjectionMode = z.infer<typeof InjectionMode>
 
-export const Thread = z.object({
+const Thread = z.object({
   id: z.string().min(1),
   title: z.string().optional(),
   startedAt: z.number().optional(),
 })
-export type Thread = z.infer<typeof Thread>
 
 const isFunction = (value: unknown) => typeof value === 'function'
 

@@ -38,6 +38,9 @@ export const oneWorkspace = z.strictObject({ id: z.string().min(1).max(128).desc
 /** The organisation that the owner means; every other caller has exactly one. */
 const organisation = Name.optional().describe('The organisation; the first one, "default", when absent.')
 export const within = z.strictObject({ organisation })
+/** The input of a route that takes none, and of one about a workspace. */
+export const noInput = { params: none, query: none }
+export const forWorkspace = { params: oneWorkspace, query: within }
 export const page = {
   limit: cappedWholeText({ most: 1_000 }).optional().describe('How many; 100 when absent, 1,000 at most.'),
   cursor: z.string().max(128).optional().describe('The `nextCursor` of the previous page.'),

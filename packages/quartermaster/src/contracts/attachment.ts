@@ -95,7 +95,6 @@ export const ChunkRow = z.object({
   position: z.number().int().nonnegative(),
   bytes: Bytes,
 })
-export type ChunkRow = z.infer<typeof ChunkRow>
 
 /** A use of an attachment by a row of a workspace's log: it keeps the attachment, and lets the workspace read it. */
 export const AttachmentUseRow = z.object({
@@ -104,7 +103,6 @@ export const AttachmentUseRow = z.object({
   workspaceId: RowId,
   activityId: RowId,
 })
-export type AttachmentUseRow = z.infer<typeof AttachmentUseRow>
 
 /** Files that go with messages. */
 export const ATTACHMENT_ROUTES = {

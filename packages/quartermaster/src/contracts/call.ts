@@ -135,7 +135,6 @@ export type ModelQuestion = z.infer<typeof ModelQuestion>
 
 /** Asks for the caller's working folders; the answer's content is `{ roots: [{ uri, name }] }`. */
 export const RootsQuestion = z.object({ kind: z.literal('roots'), key })
-export type RootsQuestion = z.infer<typeof RootsQuestion>
 
 /** One question of a tool to the caller of the run. */
 export const Question = z.union([PersonQuestion, UrlQuestion, ModelQuestion, RootsQuestion])

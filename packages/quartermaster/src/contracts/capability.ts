@@ -10,7 +10,6 @@ export const PromptArgument = z.strictObject({
   short: z.string().min(1).max(1024).optional(),
   required: z.boolean(),
 })
-export type PromptArgument = z.infer<typeof PromptArgument>
 
 /** Everything about a prompt but its code. Validated on load. */
 export const PromptFacts = z.strictObject({
@@ -84,14 +83,14 @@ const notOurs = (value: string) => !OWN_SCHEME.test(value)
 const OURS = 'has the scheme "quartermaster:", which is ours'
 
 /** The address of one resource, with any scheme but ours. */
-export const ResourceUri = z
+const ResourceUri = z
   .string()
   .max(2048)
   .regex(ABSOLUTE, 'must be absolute, like "docs://handbook", without spaces and braces')
   .refine(notOurs, OURS)
 
 /** The addresses of many resources: RFC 6570, level 1. */
-export const ResourceUriTemplate = z
+const ResourceUriTemplate = z
   .string()
   .max(2048)
   .refine(isTemplate, 'must be an absolute address with parts like {name}, each once, and text between them')

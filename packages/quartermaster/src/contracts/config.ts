@@ -34,14 +34,6 @@ export const FOREIGN_TOOLS: Readonly<Record<string, { readonly tool: string; rea
   },
 }
 
-interface SettingRow {
-  schema: z.ZodType<number | boolean | string>
-  default: number | boolean | string
-  /** The environment variable that overrides the configuration file. */
-  env?: string
-  reason: string
-}
-
 const seconds = (min: number, max: number) => z.number().min(min).max(max)
 const count = (min: number, max: number) => z.number().int().min(min).max(max)
 
@@ -370,7 +362,16 @@ export const SETTINGS = {
     reason:
       'Who may read `/metrics`: programs on this machine freely and others with the admin token, everyone with the admin token, or everyone. It has the names of capabilities and dependencies in it.',
   },
-} as const satisfies Record<string, SettingRow>
+} as const satisfies Record<
+  string,
+  {
+    schema: z.ZodType<number | boolean | string>
+    default: number | boolean | string
+    /** The environment variable that overrides the configuration file. */
+    env?: string
+    reason: string
+  }
+>
 
 type Table = typeof SETTINGS
 

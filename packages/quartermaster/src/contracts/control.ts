@@ -126,7 +126,7 @@ export const CONTROL = {
 export type ControlOperation = keyof typeof CONTROL
 
 /** The operations that persons may call with their own tokens. */
-export type PersonOperation = {
+type PersonOperation = {
   [K in ControlOperation]: (typeof CONTROL)[K] extends { readonly persons: true } ? K : never
 }[ControlOperation]
 

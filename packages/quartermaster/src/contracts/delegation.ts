@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { type ApiRoute, none, one, within } from './api-route.ts'
+import { type ApiRoute, noInput, none, one, within } from './api-route.ts'
 import { MOST_ATTACHMENTS } from './attachment.ts'
 import { MESSAGE_BYTES, MessageAttachment, MessagePart, MOST_PARTS } from './message.ts'
 import { Presence } from './organisation.ts'
@@ -197,8 +197,7 @@ export const DELEGATION_ROUTES = {
     summary: 'Delegates a task to a workspace that this one can reach. It is queued while the peer is busy.',
     who: ['workspace'],
     scope: 'delegation',
-    params: none,
-    query: none,
+    ...noInput,
     body: DelegationWish,
     bodyBytes: 2.5 * TASK_BYTES,
     output: DelegationDetail,

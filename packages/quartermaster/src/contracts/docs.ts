@@ -12,8 +12,7 @@ export const UNIT_KINDS = [
   'capability',
   'workflow',
 ] as const
-export const UnitKind = z.enum(UNIT_KINDS)
-export type UnitKind = z.infer<typeof UnitKind>
+const UnitKind = z.enum(UNIT_KINDS)
 
 /** The path of a unit: the names of its folders and its own, joined by `/`, without an ending. */
 export const UnitPath = z
@@ -24,7 +23,6 @@ export const UnitPath = z
     const message = path.split('/').map(wrongName).find(Boolean)
     if (message) context.addIssue({ code: 'custom', message })
   })
-export type UnitPath = z.infer<typeof UnitPath>
 
 /** What is wrong with the name of a file or folder, if anything. */
 function wrongName(name: string): string | undefined {

@@ -17,7 +17,7 @@ export type ErrorKind =
   | 'timeout'
 
 /** What a caller may do: nothing, the same again later, check first, or wait for a person. */
-export type RetryAdvice = 'never' | 'later' | 'verifyFirst' | 'afterApproval'
+type RetryAdvice = 'never' | 'later' | 'verifyFirst' | 'afterApproval'
 
 /** Every error code. `docs/reference/errors.md` explains each; a test checks both directions. */
 export const ERRORS = {
@@ -99,7 +99,7 @@ export const ErrorBody = z.object({
 })
 export type ErrorBody = z.infer<typeof ErrorBody>
 
-export interface AppErrorOptions {
+interface AppErrorOptions {
   cause?: unknown
   /** Facts for programs, safe to show: names, times, limits. Never a secret. */
   details?: Record<string, unknown>

@@ -18,10 +18,8 @@ export interface Events {
   'dependency.changed': { name: string; from: DependencyState; to: DependencyState; reason: string }
   'tools.disabled': { tools: readonly string[]; dependency: string; reason: string }
   'tools.restored': { tools: readonly string[]; dependency: string }
-  'agents.reloaded': {
-    names: readonly string[] /** Nothing of what was read is other than before, or nothing was read before. */
-    isSame?: boolean
-  }
+  /** `isSame`: nothing has changed since the last time, or nothing was read before. */
+  'agents.reloaded': { names: readonly string[]; isSame?: boolean }
   'call.settled': AuditEntry
   /** An operation was opened or changed its state; emitted once that is recorded. */
   'operation.changed': OperationChange
@@ -52,16 +50,14 @@ export interface Events {
   /** A delegation was created or changed its state; emitted by the process that did it. */
   'delegation.changed': DelegationChange
   /** A workspace came, went silent or left; emitted by the process that noticed. */
-  'presence.changed': PresenceChange
-}
-
-export interface PresenceChange {
-  readonly organisation: string
-  readonly id: string
-  readonly name: string
-  readonly from: Presence
-  readonly to: Presence
-  readonly at: number
+  'presence.changed': {
+    readonly organisation: string
+    readonly id: string
+    readonly name: string
+    readonly from: Presence
+    readonly to: Presence
+    readonly at: number
+  }
 }
 
 /** A state change of an operation. */

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { type ApiRoute, none, oneWorkspace, within } from './api-route.ts'
+import { type ApiRoute, forWorkspace, none, within } from './api-route.ts'
 import { Role, Skill, WorkspaceFacts } from './organisation.ts'
 import { maybe, Name, RowId, RowTime, rowHead, storableText } from './primitives.ts'
 
@@ -11,7 +11,7 @@ export const PeerBinding = z.enum(['JSONRPC', 'HTTP+JSON'])
 export type PeerBinding = z.infer<typeof PeerBinding>
 
 /** The name of a secret. The secret itself is in no row. */
-export const SecretName = z.string().regex(/^[\w.-]{1,128}$/, 'must be 1 to 128 of the characters A–Z a–z 0–9 _ . -')
+const SecretName = z.string().regex(/^[\w.-]{1,128}$/, 'must be 1 to 128 of the characters A–Z a–z 0–9 _ . -')
 
 const HeaderName = z
   .string()
@@ -155,8 +155,7 @@ export const EXTERNAL_PEER_ROUTES = {
     path: '/external-peers/{id}',
     summary: 'One remote agent, with the contents of its card.',
     who: ['owner', 'person'],
-    params: oneWorkspace,
-    query: within,
+    ...forWorkspace,
     output: ExternalPeerFacts,
     errors: ['NAME_UNKNOWN'],
   },
@@ -165,8 +164,7 @@ export const EXTERNAL_PEER_ROUTES = {
     path: '/external-peers/{id}/refresh',
     summary: 'Fetches its card now, which otherwise happens every ten minutes.',
     who: ['owner'],
-    params: oneWorkspace,
-    query: within,
+    ...forWorkspace,
     output: ExternalPeerFacts,
     errors: ['NAME_UNKNOWN'],
   },
@@ -175,8 +173,7 @@ export const EXTERNAL_PEER_ROUTES = {
     path: '/external-peers/{id}',
     summary: 'Removes a remote agent: its open tasks fail, and are cancelled there if it answers.',
     who: ['owner'],
-    params: oneWorkspace,
-    query: within,
+    ...forWorkspace,
     output: ExternalPeerFacts,
     errors: ['NAME_UNKNOWN', 'EDIT_CONFLICT'],
   },

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { type ApiRoute, none, one, within } from './api-route.ts'
+import { type ApiRoute, noInput, none, one, within } from './api-route.ts'
 import { ConversationId } from './message.ts'
 import { cappedWholeText, isBlank, maybe, RowId, RowTime, rowHead, Sha256, storableText } from './primitives.ts'
 
@@ -27,7 +27,7 @@ export const MemoryContent = storableText()
 export const MemoryId = z.string().min(1).max(128)
 
 /** Who wrote something, and when. */
-export const MemoryProvenance = z.object({
+const MemoryProvenance = z.object({
   workspaceId: z.string().describe('The authoring workspace.'),
   workspaceName: z.string().describe('The name of the authoring workspace at that time.'),
   operationId: z.string().nullable().describe('The call that wrote it; null for the API.'),
@@ -36,7 +36,6 @@ export const MemoryProvenance = z.object({
   updatedAt: z.number().int(),
   updatedBy: z.string().describe('The name of the workspace or person that changed it last.'),
 })
-export type MemoryProvenance = z.infer<typeof MemoryProvenance>
 
 /** A memory as its readers see it. */
 export const MemoryFacts = z.object({
@@ -174,8 +173,7 @@ export const MEMORY_ROUTES = {
     summary: 'Stores a memory for the workspace of the token.',
     who: ['workspace'],
     scope: 'memory',
-    params: none,
-    query: none,
+    ...noInput,
     body: z.strictObject({
       content: MemoryContent.describe('The text of the memory.'),
       scope: MemoryScope.optional().describe('LOCAL when absent.'),

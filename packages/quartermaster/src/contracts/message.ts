@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { type ApiRoute, none, oneWorkspace, within } from './api-route.ts'
+import { type ApiRoute, forWorkspace, noInput, none, oneWorkspace, within } from './api-route.ts'
 import { AttachmentChip, AttachmentIds } from './attachment.ts'
 import {
   cappedWholeText,
@@ -25,8 +25,7 @@ export type MessageKind = z.infer<typeof MessageKind>
 export const PeerKind = z.enum(['workspace', 'person', 'platform'])
 export type PeerKind = z.infer<typeof PeerKind>
 
-export const Direction = z.enum(['in', 'out'])
-export type Direction = z.infer<typeof Direction>
+const Direction = z.enum(['in', 'out'])
 
 /** The largest message, text and parts together, in bytes of UTF-8. */
 export const MESSAGE_BYTES = 1_024 * 1_024
@@ -154,12 +153,10 @@ const held = {
     .describe('Messages leased to other clients of this workspace, and when the first lease ends.'),
 }
 
-export const InboxPage = z.object({ messages: z.array(WaitingMessage), nextCursor: z.string().nullable(), ...held })
-export type InboxPage = z.infer<typeof InboxPage>
+const InboxPage = z.object({ messages: z.array(WaitingMessage), nextCursor: z.string().nullable(), ...held })
 
 /** The result of acknowledging a message. */
-export const PoppedMessage = z.object({ activityId: z.string(), removed: z.boolean(), ...held })
-export type PoppedMessage = z.infer<typeof PoppedMessage>
+const PoppedMessage = z.object({ activityId: z.string(), removed: z.boolean(), ...held })
 
 /** A row of a workspace's log, which never changes. Its `workspace` is that workspace's name. */
 export const ActivityRow = z.object({
@@ -218,15 +215,9 @@ const content = {
     .describe('Idempotency key: a repeat with the same content is the same message.'),
 }
 
-interface Content {
-  readonly text?: string | undefined
-  readonly parts?: readonly MessagePart[] | undefined
-  readonly attachments?: readonly string[] | undefined
-}
-
-const isSaid = ({ text = '', parts = [], attachments = [] }: Content) =>
+const hasContent = ({ text = '', parts = [], attachments = [] }: z.infer<z.ZodObject<typeof content>>) =>
   !isBlank(text) || parts.some(part => part.kind !== 'text' || !isBlank(part.text)) || attachments.length > 0
-const UNSAID = { error: 'say something: text, parts or attachments' }
+const NO_CONTENT = { error: 'say something: text, parts or attachments' }
 
 const activityId = z.strictObject({
   activityId: z.string().min(1).max(128).describe('The id of a message in the inbox.'),
@@ -257,8 +248,7 @@ export const MESSAGE_ROUTES = {
     summary: 'Sends a message to a workspace that this one can reach.',
     who: ['workspace'],
     scope: 'messages',
-    params: none,
-    query: none,
+    ...noInput,
     body: z
       .strictObject({
         to: storableText().min(1).max(128).describe('The id or name of a peer.'),
@@ -270,7 +260,7 @@ export const MESSAGE_ROUTES = {
           .optional()
           .describe("The id of the peer's message that this one answers."),
       })
-      .refine(isSaid, UNSAID),
+      .refine(hasContent, NO_CONTENT),
     bodyBytes: BODY_BYTES,
     output: SentMessage,
     status: 201,
@@ -281,8 +271,7 @@ export const MESSAGE_ROUTES = {
     path: '/workspaces/{id}/messages',
     summary: 'Sends a message to a workspace as a person. The owner of the data folder writes as "owner".',
     who: ['owner', 'person'],
-    params: oneWorkspace,
-    query: within,
+    ...forWorkspace,
     body: z
       .strictObject({
         ...content,
@@ -292,7 +281,7 @@ export const MESSAGE_ROUTES = {
           .optional()
           .describe("The id of the workspace's chat entry that this one answers."),
       })
-      .refine(isSaid, UNSAID),
+      .refine(hasContent, NO_CONTENT),
     bodyBytes: BODY_BYTES,
     output: SentMessage,
     status: 201,
@@ -337,7 +326,7 @@ export const MESSAGE_ROUTES = {
     scope: 'messages',
     params: activityId,
     query: none,
-    body: z.strictObject(content).refine(isSaid, UNSAID),
+    body: z.strictObject(content).refine(hasContent, NO_CONTENT),
     bodyBytes: BODY_BYTES,
     output: SentMessage,
     status: 201,

@@ -155,7 +155,6 @@ export const ResultRow = z.object({
   /** On the first page: the bytes of all pages; null once they were dropped for room. Null on the others. */
   wholeBytes: maybe(z.number().int().nonnegative()),
 })
-export type ResultRow = z.infer<typeof ResultRow>
 
 /** An audit line. */
 export const AuditRow = z.object({
@@ -186,7 +185,6 @@ export type AuditRow = z.infer<typeof AuditRow>
 export const IdempotencyKey = z
   .string()
   .regex(/^[\x21-\x7e]{1,255}$/, 'An idempotency key has 1 to 255 characters: letters, digits and signs, no spaces')
-export type IdempotencyKey = z.infer<typeof IdempotencyKey>
 
 /** The `_meta` key of an idempotency key; over HTTP there is also a header. */
 export const IDEMPOTENCY_META = 'quartermaster/idempotencyKey'

@@ -99,7 +99,6 @@ export type WorkspaceOrigin = z.infer<typeof WorkspaceOrigin>
 
 /** How messages reach it: it polls, or they are pushed. */
 export const Delivery = z.enum(['poll', 'push'])
-export type Delivery = z.infer<typeof Delivery>
 
 export const Presence = z.enum(['online', 'away', 'offline'])
 export type Presence = z.infer<typeof Presence>
@@ -179,24 +178,21 @@ export type WorkspaceFacts = z.infer<typeof WorkspaceFacts>
 
 /** A page of the tree, each workspace followed by those below it. */
 export const WorkspacePage = z.object({ workspaces: z.array(WorkspaceFacts), nextCursor: z.string().nullable() })
-export type WorkspacePage = z.infer<typeof WorkspacePage>
 
-export const NewWorkspace = z.strictObject({
-  name: Name,
+const changeable = {
   /** By id or by name; the root when absent. */
   parent: Id.optional(),
   role: Role.optional(),
   description: storableText().max(2_000).optional(),
   abilities: Abilities.optional(),
-})
+}
+
+export const NewWorkspace = z.strictObject({ name: Name, ...changeable })
 export type NewWorkspace = z.infer<typeof NewWorkspace>
 
 export const WorkspaceChange = z
   .strictObject({
-    parent: Id.optional(),
-    role: Role.optional(),
-    description: storableText().max(2_000).optional(),
-    abilities: Abilities.optional(),
+    ...changeable,
     /** Restores an archived workspace. */
     status: z.literal('active').optional(),
   })
@@ -260,7 +256,6 @@ export const NewPerson = z.strictObject({
   title: storableText().min(1).max(200).optional(),
   ...tokenWishes,
 })
-export type NewPerson = z.infer<typeof NewPerson>
 
 export const PersonTokenWish = z.strictObject(tokenWishes)
 
@@ -268,7 +263,6 @@ export const WorkspaceTokenWish = z.strictObject({
   ...tokenWishes,
   scopes: z.array(TokenScope).max(TokenScope.options.length).optional(),
 })
-export type WorkspaceTokenWish = z.infer<typeof WorkspaceTokenWish>
 
 /** A join code in a list; its text is shown once, when it is made. */
 export const JoinCodeFacts = z.object({
@@ -316,7 +310,6 @@ export type Joining = z.infer<typeof Joining>
 
 /** The answer to joining: the workspace and its token, shown only here. */
 export const Joined = z.object({ workspace: WorkspaceFacts, token: z.string(), tokenFacts: TokenFacts })
-export type Joined = z.infer<typeof Joined>
 
 export const Registration = z.strictObject({
   delivery: Delivery.optional(),
@@ -330,7 +323,6 @@ export const Heartbeat = z.object({
   /** Without another one within this time, others see it as away. */
   nextWithinSeconds: z.number().positive(),
 })
-export type Heartbeat = z.infer<typeof Heartbeat>
 
 /** The holder of a token. */
 export const Me = z.object({

@@ -43,7 +43,7 @@ export interface MemoryService {
   remembered(of: Pick<Actor, 'organisation' | 'workspace'>): Promise<string | undefined>
 }
 
-export interface InboxWait {
+interface InboxWait {
   readonly waitMs?: number | undefined
   /** Called now and then while it waits. */
   readonly onWaiting?: (() => void) | undefined
@@ -77,7 +77,7 @@ export interface DelegationService {
   cancel(actor: Actor, id: string): Promise<DelegationDetail>
 }
 
-export interface Popped {
+interface Popped {
   /** Whether it was there. */
   readonly isRemoved: boolean
   /** Messages are pushed to this workspace, so it lists none itself. */
@@ -89,7 +89,7 @@ export interface Popped {
 }
 
 /** Messages taken from an inbox, or why this workspace has none. */
-export type InboxTaking =
+type InboxTaking =
   | { readonly isPush: true }
   | {
       readonly isPush: false
@@ -99,7 +99,7 @@ export type InboxTaking =
       readonly held?: HeldByOthers | undefined
     }
 
-export interface ReplyWish {
+interface ReplyWish {
   readonly text: string
   /** Of an answer to a task: its outcome. */
   readonly outcome?: DelegationOutcome | undefined

@@ -11,13 +11,11 @@ const UNFIT = 'must be 1 to 64 of the characters A–Z a–z 0–9 _ -'
 export const Name = z
   .string()
   .regex(NAME, { error: ({ input }) => (RESERVED.test(String(input)) ? IS_RESERVED : UNFIT) })
-export type Name = z.infer<typeof Name>
 
 /** A person, as grants and the audit name them. */
 export const PersonName = Name.refine(name => name.toLowerCase() !== 'owner', {
   error: 'must not be "owner": that is the owner of the data folder',
 })
-export type PersonName = z.infer<typeof PersonName>
 
 /** `files.write`: what a person may have to allow. */
 export const ConsentOperationName = z
@@ -60,16 +58,12 @@ export const wholeNumber = () =>
     .refine(...isWhole)
     .meta({ type: 'integer' })
 
-interface Cap {
-  readonly least?: number
-  readonly most: number
-}
-
 /** A whole number, lowered to its cap. */
-export const cappedWhole = ({ least = 1, most }: Cap) => wholeNumber().min(least).overwrite(lowerTo(most))
+export const cappedWhole = ({ least = 1, most }: { least?: number; most: number }) =>
+  wholeNumber().min(least).overwrite(lowerTo(most))
 
 /** The same in a query string. */
-export const cappedWholeText = ({ least = 1, most }: Cap) =>
+export const cappedWholeText = ({ least = 1, most }: { least?: number; most: number }) =>
   z.coerce
     .number()
     .refine(...isWhole)
@@ -78,7 +72,7 @@ export const cappedWholeText = ({ least = 1, most }: Cap) =>
     .meta({ type: 'integer' })
 
 /** Seconds to wait, in a query string. A client that wants to wait longer asks again. */
-export const waitSecondsText = ({ most }: Pick<Cap, 'most'>) => z.coerce.number().min(0).overwrite(lowerTo(most))
+export const waitSecondsText = ({ most }: { most: number }) => z.coerce.number().min(0).overwrite(lowerTo(most))
 
 function lowerTo(most: number): (wanted: number) => number {
   return wanted => Math.min(wanted, most)

@@ -63,7 +63,6 @@ export const ToolExample = z.strictObject({
   query: z.string().min(1).max(300),
   input: z.record(z.string(), z.unknown()),
 })
-export type ToolExample = z.infer<typeof ToolExample>
 
 const plain = z.record(z.string(), z.unknown())
 
@@ -142,7 +141,6 @@ export const OpId = z
   .string()
   .max(200)
   .regex(/^op\.[a-z][A-Za-z0-9_-]*\.[a-z][A-Za-z0-9_-]*$/, 'must look like "op.notes.append"')
-export type OpId = z.infer<typeof OpId>
 
 /** A parameter of a declared tool: JSON Schema, and whether it is required. Without either, as the op has it. */
 export const DeclaredParameter = z

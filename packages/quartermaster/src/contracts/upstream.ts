@@ -45,12 +45,10 @@ export const UpstreamToolOptions = z.strictObject({
 export type UpstreamToolOptions = z.infer<typeof UpstreamToolOptions>
 
 /** The owner's settings for one consent operation of a server. */
-export const UpstreamConsentOptions = ConsentOperation.omit({ name: true }).partial()
-export type UpstreamConsentOptions = z.infer<typeof UpstreamConsentOptions>
+const UpstreamConsentOptions = ConsentOperation.omit({ name: true }).partial()
 
 /** Credentials of one agent, which gets a connection of its own. */
-export const UpstreamCredentials = z.strictObject({ env: variables.optional(), headers: headers.optional() })
-export type UpstreamCredentials = z.infer<typeof UpstreamCredentials>
+const UpstreamCredentials = z.strictObject({ env: variables.optional(), headers: headers.optional() })
 
 /** Which calls of a server's tools ask a person first, by its annotations. */
 export const UpstreamConsent = z.enum(['destructive', 'changing', 'all', 'none'])
@@ -339,7 +337,6 @@ export const SecretRow = z.object({
   expiresAt: maybe(RowTime),
   lastUsedAt: maybe(RowTime),
 })
-export type SecretRow = z.infer<typeof SecretRow>
 
 /** Facts about a server that outlive a restart. */
 export const UpstreamRow = z.object({
