@@ -25,7 +25,7 @@ import {
   VIEW_URI,
   WHEN_DISABLED_META,
 } from '../../contracts/index.ts'
-import { errorResult, inputObject, validateResultPosition, withoutErrorMark } from '../../core/kernel/index.ts'
+import { errorResult, inputObject, validatePosition, withoutErrorMark } from '../../core/kernel/index.ts'
 import {
   type ConnectionDeps,
   checkedAddress,
@@ -98,7 +98,7 @@ function toolboxOver(
     detail,
     async page(resultId, offset) {
       refuseClosed()
-      validateResultPosition(resultId, offset)
+      validatePosition(resultId, offset)
       return toPage(await contentAt(`quartermaster://results/${resultId}?offset=${offset}`), address)
     },
     async call(name, input, options = {}) {

@@ -13,9 +13,7 @@ import type { Tool } from '../../core/catalogue/index.ts'
 import { isStructureDropped, withoutSucceededMeta } from '../../core/kernel/index.ts'
 
 /** The client's protocol era: results and tools are rendered differently for each. */
-export interface Era {
-  readonly isModern: boolean
-}
+export type Era = { readonly isModern: boolean }
 
 const rendered = { modern: new WeakMap<Tool, McpTool>(), legacy: new WeakMap<Tool, McpTool>() }
 
@@ -131,11 +129,8 @@ export function toMcpOutcome(
   now: Tool | undefined,
 ): CallToolResult {
   const kept = KeptResult.safeParse(result._meta?.[KEPT_META])
-  const wire = toWire(
-    kept.success ? withLinkToRestOfTask(withoutSucceededMeta(result), kept.data) : withoutSucceededMeta(result),
-    id,
-    MODERN,
-  )
+  const own = withoutSucceededMeta(result)
+  const wire = toWire(kept.success ? withLinkToRestOfTask(own, kept.data) : own, id, MODERN)
   if (!isStructureDropped(result) || result.isError || (now && !showsOutput(now, MODERN))) return wire
   return markSucceeded(wire, succeededNote(tool, kept.success ? READ_ON : LEFT_OUT))
 }

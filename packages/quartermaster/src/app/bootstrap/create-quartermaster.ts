@@ -35,13 +35,7 @@ import {
   toolDetail,
 } from '../../core/agents/index.ts'
 import { type Capability, type Op, registerOp } from '../../core/catalogue/index.ts'
-import {
-  createListeners,
-  firstIssues,
-  type Log,
-  validateResultPosition,
-  withoutUndefined,
-} from '../../core/kernel/index.ts'
+import { createListeners, firstIssues, type Log, validatePosition, withoutUndefined } from '../../core/kernel/index.ts'
 import type { KeptResults } from '../../core/operations/index.ts'
 import { createEarlyChanges, type EarlyChanges } from '../project/lazy-store.ts'
 import { openProject, type Project } from '../project/project.ts'
@@ -223,7 +217,7 @@ function hostToolbox(
     call: async (name, input, options) => toolbox.call(name, withoutUndefined(input), options),
     async page(resultId, offset) {
       if (isClosed) throw closedToolbox()
-      validateResultPosition(resultId, offset)
+      validatePosition(resultId, offset)
       const { text, nextOffset } = await results.page(caller, resultId, offset)
       return nextOffset === undefined ? { text } : { text, nextOffset }
     },

@@ -8,12 +8,7 @@ export {
   type RemoteAgents,
 } from './agents.ts'
 export { createAnnouncer, type ViewChange } from './announcer.ts'
-export {
-  type CapabilityRegistry,
-  createCapabilityRegistry,
-  refuseIssues,
-  type ServerFactory,
-} from './registry.ts'
+export { type CapabilityRegistry, createCapabilityRegistry, refuseIssues, type ServerFactory } from './registry.ts'
 export {
   type Grant,
   type Mount,

@@ -386,8 +386,8 @@ export function checkDependency(definition: DependencyDefinition, context: Check
   const probe = probeOf(definition.probe)
   if (!probe) problems.add(subject, 'probe', 'must be a function, or one of the ready-made probes')
   const { onChange, isUsed } = definition
-  if (onChange !== undefined && typeof onChange !== 'function') problems.add(subject, 'onChange', 'must be a function')
-  if (isUsed !== undefined && typeof isUsed !== 'function') problems.add(subject, 'isUsed', 'must be a function')
+  for (const [field, value] of Object.entries({ onChange, isUsed }))
+    if (value !== undefined && typeof value !== 'function') problems.add(subject, field, 'must be a function')
   if (problems.errors > before || !facts.success || !probe) return undefined
   const { name, title, dependsOn = [], timeoutMs, recoveringMs, watchIntervalMs, fix } = facts.data
   // A ready-made probe is identified by its description, a custom one only by the hash of its file.

@@ -1,5 +1,5 @@
 import type { Issue, JsonSchema } from '../../contracts/index.ts'
-import { canonicalJson, isRecord } from '../kernel/index.ts'
+import { canonicalJson, isRecord, referredBy } from '../kernel/index.ts'
 import type { SchemaCompiler } from './schema.ts'
 
 interface Comparison {
@@ -44,7 +44,7 @@ export function findWidenings(
   if (values) return rejectedValues(values, wide, comparison, path)
   const { $ref, ...others } = wide
   if (typeof $ref === 'string' && narrow.$ref !== $ref) {
-    const target = resolved($ref, comparison.root)
+    const target = referredBy(comparison.root, wide)
     const followed = (comparison.followed ?? 0) + 1
     if (target === undefined || followed > MOST_DEPTH)
       return [{ path, message: 'cannot be compared with what the op takes' }]
@@ -80,22 +80,8 @@ function rejectedValues(
 function widerValues(wide: JsonSchema, path: Issue['path']): Issue[] {
   const values = valuesOf(wide)
   if (!values) return []
-  return [
-    {
-      path: [...path, 'enum'],
-      message: `is needed; the op takes ${values.map(one => JSON.stringify(one)).join(', ')}`,
-    },
-  ]
-}
-
-function resolved(reference: string, root: JsonSchema): JsonSchema | undefined {
-  if (!reference.startsWith('#/')) return undefined
-  let at: unknown = root
-  for (const name of reference.slice(2).split('/')) {
-    const key = name.replaceAll('~1', '/').replaceAll('~0', '~')
-    at = isRecord(at) && Object.hasOwn(at, key) ? at[key] : undefined
-  }
-  return isRecord(at) ? at : undefined
+  const message = `is needed; the op takes ${values.map(one => JSON.stringify(one)).join(', ')}`
+  return [{ path: [...path, 'enum'], message }]
 }
 
 const CHOICES = ['anyOf', 'oneOf'] as const

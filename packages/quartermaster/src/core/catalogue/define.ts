@@ -121,6 +121,6 @@ export function markStarted(context: CallContext): void {
   waitingReasons.delete(context)
 }
 
-export function waitingReason(context: CallContext): string | undefined {
+export function waitReason(context: CallContext): string | undefined {
   return waitingReasons.get(context)
 }

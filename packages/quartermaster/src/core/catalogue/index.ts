@@ -17,7 +17,7 @@ export {
   titleFrom,
   toolFailure,
   toolResult,
-  waitingReason,
+  waitReason,
 } from './define.ts'
 export {
   allowableAlways,
@@ -87,12 +87,7 @@ export {
   type Secrets,
   type Services,
 } from './module.ts'
-export {
-  type DescribedSchema,
-  type SchemaCompiler,
-  type SchemaSide,
-  type Validated,
-} from './schema.ts'
+export { type DescribedSchema, type SchemaCompiler, type SchemaSide, type Validated } from './schema.ts'
 export type {
   ForeignText,
   ProgramOutcome,

@@ -106,16 +106,12 @@ function addExport(value: unknown, services: Partial<Services>, found: Set<unkno
 
 function create(module: ModuleDefinition, services: Partial<Services>): unknown {
   for (const need of module.needs) {
-    if (!Object.hasOwn(services, need)) {
-      throw new AppError(
-        'DEFINITION_INVALID',
-        `It needs "${need}", which does not exist.${didYouMean(need, Object.keys(services))}`,
-      )
-    }
+    if (Object.hasOwn(services, need)) continue
+    const hint = didYouMean(need, Object.keys(services))
+    throw new AppError('DEFINITION_INVALID', `It needs "${need}", which does not exist.${hint}`)
   }
-  const made: unknown = module.create(
-    Object.fromEntries(module.needs.map(need => [need, services[need]])) as unknown as Services,
-  )
+  const given = Object.fromEntries(module.needs.map(need => [need, services[need]]))
+  const made: unknown = module.create(given as unknown as Services)
   if (made instanceof Promise) {
     // The promise is not awaited, so its rejection has no other handler.
     made.catch(() => {})

@@ -1,10 +1,4 @@
-export {
-  type Cancellation,
-  type CancelSignal,
-  createCancellation,
-  throwIfCancelled,
-  unlessCancelled,
-} from './abort.ts'
+export { type Cancellation, type CancelSignal, createCancellation, throwIfCancelled, unlessCancelled } from './abort.ts'
 export {
   type CommandArgument,
   type CommandOption,
@@ -79,7 +73,7 @@ export {
   modelPieces,
   parseErrorResponse,
   textForModel,
-  validateResultPosition,
+  validatePosition,
   withoutBinary,
   withoutContinuation,
 } from './model-output.ts'

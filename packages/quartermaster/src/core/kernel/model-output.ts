@@ -253,7 +253,7 @@ export function parseErrorResponse(body: unknown): AppError | undefined {
 }
 
 /** Throws `INPUT_INVALID` for an impossible position in a kept result. */
-export function validateResultPosition(resultId: unknown, offset: unknown): void {
+export function validatePosition(resultId: unknown, offset: unknown): void {
   if (typeof resultId !== 'string' || !/^[\w-]+$/.test(resultId))
     throw new AppError('INPUT_INVALID', 'The id of a result is a text as it stands in _meta["quartermaster/kept"].')
   if (!Number.isInteger(offset) || (offset as number) < 0 || (offset as number) >= TOO_FAR)

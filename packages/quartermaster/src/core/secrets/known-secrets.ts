@@ -1,14 +1,12 @@
 /** Replaces what must not be seen. */
 export type Redact = (text: string) => string
 
-/** The beginning of a text as it may be shown, and whether that is all of it. */
-interface RedactedStart {
-  readonly text: string
-  readonly isWhole: boolean
-}
-
-/** `isCut`: the text itself is the beginning of a longer one. */
-type RedactStart = (text: string, most: number, options?: { readonly isCut?: boolean }) => RedactedStart
+/** `isCut`: the text itself is the beginning of a longer one. `isWhole`: nothing of it is missing. */
+type RedactStart = (
+  text: string,
+  most: number,
+  options?: { readonly isCut?: boolean },
+) => { readonly text: string; readonly isWhole: boolean }
 
 export interface SecretRedactor {
   readonly redact: Redact
@@ -31,7 +29,7 @@ export function createSecretRedactor(secrets: readonly string[]): SecretRedactor
   const spelled = texts.map(text => (text.match(PIECE) ?? []).map(spellingsOf))
   // One pattern: a short secret might otherwise be found in the mask of a longer one.
   const pattern = new RegExp(spelled.map(characters => characters.map(anyOf).join('')).join('|'), 'g')
-  const longest = Math.max(...spelled.map(lengthOf))
+  const longest = Math.max(...spelled.map(characters => characters.reduce((sum, one) => sum + longestOf(one), 0)))
   const redact: Redact = text => text.replace(pattern, MASK)
   return { redact, redactStart: startOf(redact, { pattern, longest }), longest }
 }
@@ -120,13 +118,13 @@ function patternOf(spelling: string): string {
 const ESCAPED = /^(?:\\[u/]|%.)/
 const MOST_BACKSLASHES = 7
 
-function lengthOf(characters: readonly (readonly string[])[]): number {
-  return characters.reduce((sum, spellings) => sum + Math.max(...spellings.map(longestOf)), 0)
-}
-
-function longestOf(spelling: string): number {
-  const backslashes = ESCAPED.test(spelling) ? spelling.split('\\').length - 1 : 0
-  return spelling.length + backslashes * (MOST_BACKSLASHES - 1)
+/** The length of a character in its longest spelling. */
+function longestOf(spellings: readonly string[]): number {
+  const lengths = spellings.map(spelling => {
+    const backslashes = ESCAPED.test(spelling) ? spelling.split('\\').length - 1 : 0
+    return spelling.length + backslashes * (MOST_BACKSLASHES - 1)
+  })
+  return Math.max(...lengths)
 }
 
 const STRING_OR_NUMBER = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d[\d.eE+-]*/g

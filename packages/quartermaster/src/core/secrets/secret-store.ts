@@ -16,11 +16,13 @@ export interface SecretStore {
   own(name: string): Keep
 }
 
+export type StoreOptions = Partial<Pick<SecretStore, 'isToRun' | 'isToShow'>>
+
 /** A new collection. `taken`: names that already mean another secret. */
 export function createSecretStore(
   upstream: string,
   taken: ReadonlySet<string> = new Set(),
-  { isToRun = false, isToShow = false }: { readonly isToRun?: boolean; readonly isToShow?: boolean } = {},
+  { isToRun = false, isToShow = false }: StoreOptions = {},
 ): SecretStore {
   const secrets: Record<string, string> = {}
   const named = (wanted: string) => (text: string) => {

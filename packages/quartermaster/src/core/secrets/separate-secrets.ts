@@ -3,7 +3,7 @@ import { emptyHeaderReason } from '../kernel/index.ts'
 import { hide, hideArguments, hideInCommand, hideInUrl } from './argument-secrets.ts'
 import type { Redact } from './known-secrets.ts'
 import { isSecretName, looksLikeSecret } from './looks-like-secret.ts'
-import { createSecretStore, type Keep, type SecretStore, secretNamesOf } from './secret-store.ts'
+import { createSecretStore, type Keep, type SecretStore, type StoreOptions, secretNamesOf } from './secret-store.ts'
 
 /** An entry of `mcpServers` with references in place of its credentials, and the credentials by name. */
 interface SeparatedEntry {
@@ -13,15 +13,12 @@ interface SeparatedEntry {
   readonly note?: string | undefined
 }
 
-interface SeparateOptions {
-  /** The entry is to run as it comes back: scripts, and what may be code or no secret, stay. */
-  readonly isToRun?: boolean
-  /** A person is to see the entry before it runs: what may be a package, a file or a module that runs stays. */
-  readonly isToShow?: boolean
-}
-
-/** Takes what looks like a credential out of an entry, by its name or by its form. */
-export function separateSecrets(upstream: string, entry: Entry, options: SeparateOptions = {}): SeparatedEntry {
+/**
+ * Takes what looks like a credential out of an entry, by its name or by its form. `isToRun`: the entry is to run as it comes back,
+ * so scripts, and what may be code or no secret, stay. `isToShow`: a person is to see it before it runs, so what may be a package,
+ * a file or a module that runs stays.
+ */
+export function separateSecrets(upstream: string, entry: Entry, options: StoreOptions = {}): SeparatedEntry {
   const store = createSecretStore(upstream, secretNamesOf(entry), options)
   const separated = withoutSecrets(entry, store)
   const fallbacks = secretFallbacks(separated)
@@ -55,7 +52,7 @@ function withoutSecrets(entry: Entry, store: SecretStore): Record<string, unknow
 }
 
 /** The entry with every fallback in the place of its reference, so that fallbacks are examined like any other value. */
-function withoutFallbacks(upstream: string, entry: Entry, options: SeparateOptions = {}): SeparatedEntry {
+function withoutFallbacks(upstream: string, entry: Entry, options: StoreOptions = {}): SeparatedEntry {
   const store = createSecretStore(upstream, secretNamesOf(entry), options)
   const { tools, ...rest } = entry
   const open = { ...(withFallbacks(rest, store.named) as Entry), ...(tools !== undefined && { tools }) }

@@ -34,14 +34,8 @@ export function findUnpinned(command: string, args: readonly string[]): Unpinned
   })
 }
 
-interface NamedPackage {
-  readonly runner: PackageRun['runner']
-  /** As the command names it, with whatever it says of its version. */
-  readonly written: string
-  readonly place: Place | undefined
-}
-
-function namedPackages(command: string, args: readonly string[]): NamedPackage[] {
+/** The packages of a command, as it names them, with whatever it says of their versions. */
+function namedPackages(command: string, args: readonly string[]) {
   return packageRunsOf(command, args).flatMap(({ runner, words, start, packages }) =>
     packages.map(at => {
       const word = words[at] ?? ''
@@ -146,21 +140,13 @@ export function withVersionsOf(
     const present = place && args[place.argument]?.slice(place.from)
     // More in the word, such as another package, would be lost.
     if (!place || !present?.startsWith(name) || !/^(?:[@:]latest|@)?$/.test(present.slice(name.length))) return []
-    const exact = known.find(
-      one =>
-        one.runner === runner &&
-        one.written.startsWith(name) &&
-        EXACT_VERSION[runner].test(one.written.slice(name.length)),
-    )
+    const others = known.filter(one => one.runner === runner && one.written.startsWith(name))
+    const exact = others.find(({ written }) => EXACT_VERSION[runner].test(written.slice(name.length)))
     return exact ? [{ name, place, written: exact.written }] : []
   })
-  return {
-    args: withTexts(
-      args,
-      found.map(({ place, written }) => [place, written]),
-    ),
-    versions: Object.fromEntries(found.map(({ name, written }) => [name, written])),
-  }
+  const changes = found.map(({ place, written }) => [place, written] as const)
+  const versions = Object.fromEntries(found.map(({ name, written }) => [name, written]))
+  return { args: withTexts(args, changes), versions }
 }
 
 const SEMANTIC = /^@[v=]?\d+\.\d+\.\d+(?:-[\w.-]+)?(?:\+[\w.-]+)?$/

@@ -8,7 +8,7 @@ import {
   type Settings,
   type ToolResult,
 } from '../../../contracts/index.ts'
-import { type SchemaCompiler, type Tool, waitingReason } from '../../catalogue/index.ts'
+import { type SchemaCompiler, type Tool, waitReason } from '../../catalogue/index.ts'
 import type { Health } from '../../health/index.ts'
 import type { Clock, Log } from '../../kernel/index.ts'
 import { type ConsentGate, consentDenied, consentRequired, consentRevoked } from '../consent/consent-decision.ts'
@@ -73,7 +73,7 @@ export async function execute(
   const context = new RunContext(callState, parts)
   const running = runTool({ tool, input, context, deadline }, deps)
   const result = await (effectful ? confirmed(running, effectful, deps.effects) : running).catch(error => {
-    callState.wasHeldBack = waitingReason(context) !== undefined
+    callState.wasHeldBack = waitReason(context) !== undefined
     throw error
   })
   const { isRecorded, request } = callState

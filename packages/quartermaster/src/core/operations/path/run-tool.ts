@@ -7,14 +7,7 @@ import {
   ToolResult,
   toAppError,
 } from '../../../contracts/index.ts'
-import {
-  type CallContext,
-  kindOf,
-  type Tool,
-  toolResult,
-  waitingReason,
-  withoutReserved,
-} from '../../catalogue/index.ts'
+import { type CallContext, kindOf, type Tool, toolResult, waitReason, withoutReserved } from '../../catalogue/index.ts'
 import { blamedIn, type Health } from '../../health/index.ts'
 import { type FoundIssue, firstIssues, type Log } from '../../kernel/index.ts'
 import type { Deadline } from './deadline.ts'
@@ -78,7 +71,7 @@ function failedRun({ tool, context, deadline }: Run, error: unknown, { health, l
 
 /** A run that was cut short while it waited to begin has done nothing. */
 function unbegun(context: CallContext, cause: AppError): AppError | undefined {
-  const why = waitingReason(context)
+  const why = waitReason(context)
   if (why === undefined) return undefined
   return new AppError(cause.code, `${cause.message} ${why}`, { cause, details: { ...cause.details } })
 }
