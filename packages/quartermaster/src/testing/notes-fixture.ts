@@ -7,7 +7,7 @@ import { createObsidian, type Obsidian } from '../capabilities/notes/obsidian.ts
 import { createTaskComplete, createTaskUpdate } from '../capabilities/notes/task-changes.ts'
 import { createTaskCreate } from '../capabilities/notes/task-create.ts'
 import { createTaskList } from '../capabilities/notes/task-list.ts'
-import { createPathQueue, createVaults } from '../capabilities/notes/vault.ts'
+import { createVaults } from '../capabilities/notes/vault.ts'
 import { createWalls } from '../capabilities/shared/walls/sandbox.ts'
 import type { AnyTool, CallContext } from '../core/catalogue/index.ts'
 import { type TempProject, tempProject } from './temp-project.ts'
@@ -53,7 +53,7 @@ export async function notesFixture(options: NotesFixtureOptions = {}): Promise<N
   const config = toNotesConfig(NotesSettings.parse({ vault: './vault', ...settings }), project.dir)
   const obsidian = createObsidian({ secrets: { get: name => secrets[name] }, isOptedOut, ...(now && { now }) })
   obsidian.use('tester', config)
-  const vaults = createVaults({ walls: createWalls({ paths, words: NOTES_WORDS }), obsidian, queue: createPathQueue() })
+  const vaults = createVaults(createWalls({ paths, words: NOTES_WORDS }), obsidian)
   const day = () => new Date(2026, 10, 15, 12)
   const caller =
     (tool: AnyTool): Call =>

@@ -13,10 +13,10 @@ import { type CallContext, defineTool } from '../../core/catalogue/index.ts'
 import { actorOf, capped } from '../shared/workspace-io.ts'
 import { TaskAnswer, taskAnswer } from './task-status.ts'
 
-/** The longest that the setting lets it wait, and time to write the answer. */
+/** The longest wait that the setting allows, and time to write the answer. */
 const TIMEOUT_MS = 640_000
 
-/** The tool that gives a task to a peer and waits for what comes of it. */
+/** The tool that gives a task to a peer and waits for the result. */
 export function createDelegateTask({ delegation, workspace }: Pick<Platform, 'delegation' | 'workspace'>) {
   return defineTool({
     name: TOOL_NAMES.delegate,
@@ -36,20 +36,20 @@ export function createDelegateTask({ delegation, workspace }: Pick<Platform, 'de
     mutates: true,
     mcp: { annotations: { destructiveHint: false } },
     timeoutMs: TIMEOUT_MS,
-    // A page of nothing but control characters is many times as large in an answer that shows them.
+    // Control characters are escaped in the answer, which makes it many times as large.
     maxResultBytes: 4 * 1_024 * 1_024,
     async handler(input, context) {
       const service = await delegation()
       const actor = actorOf(context)
-      const { wish, said } = wishOf(input, context)
+      const { wish, notice } = toWish(input, context)
       const { id } = await service.delegate(actor, wish)
       let steps = 0
       const detail = await service.wait(actor, id, message => context.progress({ progress: ++steps, message }))
-      // The caller sees `in_progress`, whether or not the peer has the task yet; the note tells which.
+      // The status is `in_progress` even when the peer does not have the task yet; the note says which.
       const isWithoutInbox = await (await workspace()).isWithoutInbox(actor, detail.to.name)
       return taskAnswer(detail, {
         to: actor,
-        said,
+        notice,
         isWithoutInbox,
         ...(detail.state === 'pending' && { status: 'in_progress' }),
       })
@@ -57,7 +57,7 @@ export function createDelegateTask({ delegation, workspace }: Pick<Platform, 'de
   })
 }
 
-/** The tool that gives a task to a peer and goes on. */
+/** The tool that gives a task to a peer without waiting. */
 export function createDelegateTaskAsync({ delegation, workspace }: Pick<Platform, 'delegation' | 'workspace'>) {
   return defineTool({
     name: 'delegate_task_async',
@@ -79,16 +79,15 @@ export function createDelegateTaskAsync({ delegation, workspace }: Pick<Platform
     mutates: true,
     mcp: { annotations: { destructiveHint: false } },
     async handler(input, context) {
-      const { wish, said } = wishOf(input, context)
+      const { wish, notice } = toWish(input, context)
       const actor = actorOf(context)
       const detail = await (await delegation()).delegate(actor, wish)
       const isWithoutInbox = await (await workspace()).isWithoutInbox(actor, detail.to.name)
-      return taskAnswer(detail, { to: actor, said, isWithoutInbox })
+      return taskAnswer(detail, { to: actor, notice, isWithoutInbox })
     },
   })
 }
 
-/** What both ways of giving a task away are told. */
 const TaskInput = z.object({
   workspace_id: z
     .string()
@@ -97,11 +96,11 @@ const TaskInput = z.object({
     .describe('The workspace that should do it: its workspace_id from list_peers.'),
   task: storableText()
     .min(1)
-    .describe('What the peer should do, complete enough for an agent that knows nothing of it yet.'),
+    .describe('What the peer should do, complete enough for an agent that knows nothing about it.'),
   attachments: AttachmentIds.optional().describe('Ids of files that were uploaded before.'),
   deadline_secs: wholeNumber()
     .optional()
-    .describe(`When to give it up. Default: one day, capped at ${LONGEST_DEADLINE_SECONDS}.`),
+    .describe(`After how many seconds the task expires. Default: one day, capped at ${LONGEST_DEADLINE_SECONDS}.`),
   for_task: z.string().min(1).max(128).optional().describe('The task_id you work on yourself, if this is for one.'),
   idempotency_key: z
     .string()
@@ -114,11 +113,11 @@ type TaskInput = z.infer<typeof TaskInput>
 
 const DEADLINE = { name: 'deadline_secs', most: LONGEST_DEADLINE_SECONDS, why: 'the longest that a task may take' }
 
-/** What is wanted, and what was said of it. A new attempt at the same call is the same task. */
-function wishOf(
+/** The task to give, and a notice when its deadline was lowered. A new attempt at the same call is the same task. */
+function toWish(
   input: TaskInput,
-  { idempotencyKey }: Pick<CallContext, 'idempotencyKey'>,
-): { readonly wish: DelegationWish; readonly said: string | undefined } {
+  { idempotencyKey }: CallContext,
+): { readonly wish: DelegationWish; readonly notice: string | undefined } {
   const { workspace_id: to, task, attachments, deadline_secs, for_task, idempotency_key } = input
   const deadline = deadline_secs === undefined ? undefined : capped(deadline_secs, DEADLINE)
   const wish = {
@@ -129,5 +128,5 @@ function wishOf(
     forTask: for_task,
     idempotencyKey: idempotency_key === undefined ? `call:${idempotencyKey}` : `own:${idempotency_key}`,
   }
-  return { wish, said: deadline?.said }
+  return { wish, notice: deadline?.notice }
 }

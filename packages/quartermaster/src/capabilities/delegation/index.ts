@@ -3,14 +3,14 @@ import { createDelegateTask, createDelegateTaskAsync } from './delegate-task.ts'
 import { createGetWorkspaceInfo, createListPeers } from './peers.ts'
 import { createCancelTask, createCheckTaskStatus } from './task-status.ts'
 
-/** Whom an agent can reach, and what it can have them do. */
+/** Finding other agents and giving them tasks. */
 export default defineModule({
   needs: ['workspace', 'delegation'],
   create({ workspace, delegation }) {
     return defineCapability({
       key: 'delegation',
       title: 'Delegation',
-      short: 'Find the agents around you, give them tasks, and hear what came of them.',
+      short: 'Find the agents around you, give them tasks, and get the results.',
       inward: true,
       tools: [
         createDelegateTask({ delegation, workspace }),

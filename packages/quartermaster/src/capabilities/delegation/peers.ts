@@ -17,7 +17,7 @@ const LIMITS = { usual: 50, most: 200 }
 const Peer = z.object({
   workspace_id: z.string(),
   name: z.string(),
-  status: Presence.describe('Whether it is there now.'),
+  status: Presence.describe('Whether it is online now.'),
   role: z.string(),
   description: z.string().nullable(),
   relation: Relation,
@@ -32,7 +32,7 @@ const Output = z.object({
   note: z.string().optional(),
 })
 
-/** The tool that shows whom an agent can reach. */
+/** The tool that lists the peers of an agent. */
 export function createListPeers(workspace: Platform['workspace']) {
   return defineTool({
     name: 'list_peers',
@@ -47,7 +47,7 @@ export function createListPeers(workspace: Platform['workspace']) {
     examples: [{ query: 'who can help me with this?', input: {} }],
     mutates: false,
     async handler({ limit: wanted, cursor }, context) {
-      const { limit, said } = pageLimit(wanted, LIMITS)
+      const { limit, notice } = pageLimit(wanted, LIMITS)
       const actor = actorOf(context)
       const service = await workspace()
       const { peers, nextCursor, reason } = await service.peers(actor, { limit, cursor })
@@ -57,7 +57,7 @@ export function createListPeers(workspace: Platform['workspace']) {
         ),
         next_cursor: nextCursor,
         ...(reason !== undefined && { reason }),
-        ...(said !== undefined && { note: said }),
+        ...(notice !== undefined && { note: notice }),
       }
       return toolResult({ content: [{ type: 'text', text: inWords(structuredContent) }], structuredContent })
     },
@@ -97,7 +97,7 @@ const InfoOutput = z.object({
   abilities: z.array(Ability),
 })
 
-/** The tool that tells an agent who it is here. */
+/** The tool that shows an agent its own workspace. */
 export function createGetWorkspaceInfo(workspace: Platform['workspace']) {
   return defineTool({
     name: 'get_workspace_info',
@@ -119,7 +119,7 @@ export function createGetWorkspaceInfo(workspace: Platform['workspace']) {
   })
 }
 
-/** Names and the role are what the owner and others wrote. */
+/** Names and the role are quoted: the owner and others wrote them. */
 function infoText({ id, name, role, tier, parent, status, abilities }: z.infer<typeof InfoOutput>): string {
   const place = parent ? `Above you is ${quotedLine(parent.name)} (${parent.id})` : 'You are the root'
   return [

@@ -17,7 +17,7 @@ import { defineTool, toolResult } from '../../core/catalogue/index.ts'
 import { escapeLine } from '../../core/kernel/index.ts'
 import { actorOf, attachedLines, quoted, quotedLine } from '../shared/workspace-io.ts'
 
-/** The tool that tells how a task goes. */
+/** The tool that shows the state of a task. */
 export function createCheckTaskStatus(delegation: Platform['delegation']) {
   return defineTool({
     name: TOOL_NAMES.taskStatus,
@@ -36,12 +36,17 @@ export function createCheckTaskStatus(delegation: Platform['delegation']) {
         .max(128)
         .describe('Where the task went; your own workspace_id for a task that you were given.'),
       task_id: z.string().min(1).max(128).describe('task_id returned by delegate_task or delegate_task_async.'),
-      offset: z.number().int().nonnegative().optional().describe('From which character of the result on: next_offset.'),
+      offset: z
+        .number()
+        .int()
+        .nonnegative()
+        .optional()
+        .describe('The character to start at: the next_offset of the page before.'),
     }),
     output: TaskAnswer,
     examples: [{ query: 'is it done?', input: { workspace_id: 'ws_8f2c', task_id: 'task_8f2c' } }],
     mutates: false,
-    // A page of nothing but control characters is many times as large in an answer that shows them.
+    // Control characters are escaped in the answer, which makes it many times as large.
     maxResultBytes: 4 * 1_024 * 1_024,
     async handler({ workspace_id, task_id, offset }, context) {
       const actor = actorOf(context)
@@ -56,15 +61,15 @@ export function createCheckTaskStatus(delegation: Platform['delegation']) {
   })
 }
 
-/** The tool that ends a task before its time. */
+/** The tool that cancels or declines a task. */
 export function createCancelTask(delegation: Platform['delegation']) {
   return defineTool({
     name: 'cancel_task',
     title: 'Cancel a task',
     short: `Cancel a task you gave to a peer, or decline one that you were given. ${QUOTED_TEXT}`,
     whenToUse:
-      'When you do not need the result any more: the peer is told to stop, and late answers are refused. A task that you ' +
-      'were given is declined, and its asker is told that it failed; to say why, use reply with outcome failed instead.',
+      'When you do not need the result any more: the peer is asked to stop, and late answers are refused. A task that you ' +
+      'were given is declined and fails for its asker; to say why, use reply with outcome failed instead.',
     command: { name: 'cancel' },
     input: z.object({ task_id: z.string().min(1).max(128).describe('Which task.') }),
     output: TaskAnswer,
@@ -81,12 +86,8 @@ function isUnknown(error: unknown): error is AppError {
   return isAppError(error) && error.code === 'NAME_UNKNOWN'
 }
 
-/** An answer may get lost together with the id of its task, so the error for an unknown id lists the caller's open tasks. */
-function lostTask(
-  error: AppError,
-  open: readonly DelegationFacts[],
-  { workspace }: Pick<Actor, 'workspace'>,
-): AppError {
+/** The id of a task may get lost with its answer, so the error for an unknown id lists the caller's open tasks. */
+function lostTask(error: AppError, open: readonly DelegationFacts[], { workspace }: Actor): AppError {
   const lines = open.map(task => lineOf(task, workspace))
   const listed =
     lines.length === 0 ? 'You have no open tasks.' : `Your open tasks, the newest first: ${lines.join('; ')}.`
@@ -107,43 +108,42 @@ function lineOf({ id, state, from, to, createdAt }: DelegationFacts, own: string
 
 const literal = (name: string) => escapeLine(JSON.stringify(name))
 
-/** What is answered about a task. */
 export const TaskAnswer = z.object({
   task_id: z.string(),
   status: DelegationState,
-  workspace_id: z.string().describe('Whom the task was given to.'),
+  workspace_id: z.string().describe('The workspace that was given the task.'),
   peer_name: z.string(),
   peer_status: Presence,
   peer_last_seen_at: z.string().nullable(),
-  result: z.string().optional().describe('What came of it: words of the peer. From `offset` on.'),
+  result: z.string().optional().describe('The answer of the peer, from `offset` on.'),
   parts: z.array(MessagePart).optional(),
   attachments: z.array(MessageAttachment).optional(),
-  next_offset: z.number().int().nullable().optional().describe('Where the result goes on; null with its last page.'),
-  error: z.string().optional().describe('Why it came to nothing.'),
-  progress: z.string().optional().describe('What the peer said last.'),
+  next_offset: z.number().int().nullable().optional().describe('Where the result continues; null on its last page.'),
+  error: z.string().optional().describe('Why the task failed.'),
+  progress: z.string().optional().describe('The last report of the peer.'),
   deadline_at: z.string(),
   note: z.string().describe('What to do next.'),
 })
 export type TaskAnswer = z.infer<typeof TaskAnswer>
 
 interface AnswerOptions {
-  /** The workspace of the caller. */
-  readonly to: Pick<Actor, 'workspace'>
-  /** Where it is called something else than it is. */
+  /** The caller. */
+  readonly to: Actor
+  /** A status to show in place of the state. */
   readonly status?: DelegationState
-  /** What was said of the input. */
-  readonly said?: string | undefined
-  /** Whether the peer is known to have no way to take it. */
+  /** A note about the input. */
+  readonly notice?: string | undefined
+  /** Whether the peer cannot take tasks. */
   readonly isWithoutInbox?: boolean
 }
 
-/** A task as one of its two sides sees it, structured and in words. */
+/** A task as one of its two sides sees it, structured and as text. */
 export function taskAnswer(detail: DelegationDetail, options: AnswerOptions) {
-  const { to: whom, status = detail.state, said, isWithoutInbox = false } = options
+  const { to: caller, status = detail.state, notice, isWithoutInbox = false } = options
   const { id, to, result, error, progress, deadlineAt } = detail
-  const side = whom.workspace === to.name ? 'peer' : 'asker'
-  const warning = side === 'asker' ? untaken(detail, isWithoutInbox) : undefined
-  const note = [noteFor(side, detail), warning, said].filter(one => one !== undefined).join(' ')
+  const side = caller.workspace === to.name ? 'peer' : 'asker'
+  const warning = side === 'asker' ? warningFor(detail, isWithoutInbox) : undefined
+  const note = [noteFor(side, detail), warning, notice].filter(one => one !== undefined).join(' ')
   const answer: TaskAnswer = {
     task_id: id,
     status,
@@ -178,13 +178,12 @@ function inWords(detail: DelegationDetail, side: Side, note: string): string {
 /** The workspace that gave the task, or the one that was given it. */
 type Side = 'asker' | 'peer'
 
-/** What one side of a task is to do next. */
 function noteFor(side: Side, detail: DelegationDetail): string {
   return (side === 'asker' ? FOR_ASKER : FOR_PEER)[detail.state](detail)
 }
 
 /** Warns the asker while no peer has taken the task: it may wait in vain until the deadline. */
-function untaken({ state, to }: DelegationDetail, isWithoutInbox: boolean): string | undefined {
+function warningFor({ state, to }: DelegationDetail, isWithoutInbox: boolean): string | undefined {
   const remark = state === 'pending' || state === 'queued' ? remarkOn(to, isWithoutInbox) : undefined
   if (remark === undefined) return undefined
   return `Perhaps no agent takes it: ${remark}. Ask another peer, or cancel it with cancel_task.`
@@ -192,48 +191,48 @@ function untaken({ state, to }: DelegationDetail, isWithoutInbox: boolean): stri
 
 type Notes = Readonly<Record<DelegationDetail['state'], (detail: DelegationDetail) => string>>
 
-/** A task that the peer never answers ends as well, and the asker should know when. */
-function coming({ deadlineAt }: DelegationDetail): string {
+/** Includes the deadline, at which an unanswered task ends. */
+function resultNotice({ deadlineAt }: DelegationDetail): string {
   return `The result also arrives in your inbox automatically; without one the task ends at ${iso(deadlineAt)}.`
 }
 
-/** The peer may be away, which explains why the task takes long. */
-function whereabouts({ to: { presence, lastSeenAt } }: DelegationDetail): string {
+/** An absent peer explains why a task takes long. */
+function absence({ to: { presence, lastSeenAt } }: DelegationDetail): string {
   if (presence === 'online') return ''
   if (lastSeenAt === null) return ` The peer is ${presence}.`
-  return ` The peer is ${presence}: it was last heard of at ${iso(lastSeenAt)}.`
+  return ` The peer is ${presence}, last seen at ${iso(lastSeenAt)}.`
 }
 
-function rest({ result, to, id }: DelegationDetail): string {
+function nextPage({ result, to, id }: DelegationDetail): string {
   if (!result || result.nextOffset === null) return ''
   return ` This is a part of ${result.characters} characters: go on with ${TOOL_NAMES.taskStatus}, workspace_id ${to.id}, task_id ${id}, offset ${result.nextOffset}.`
 }
 
 const FOR_ASKER: Notes = {
   pending: detail =>
-    `The peer has not taken it yet. Wait, and do not send it again. ${coming(detail)}${whereabouts(detail)}`,
+    `The peer has not taken it yet. Wait, and do not send it again. ${resultNotice(detail)}${absence(detail)}`,
   queued: detail =>
-    `Queued: the peer is busy; do not send it again, the answer comes automatically into your inbox.${whereabouts(detail)}`,
+    `Queued: the peer is busy; do not send it again, the answer comes automatically into your inbox.${absence(detail)}`,
   in_progress: detail =>
-    `The peer works on it. Wait, and do not send it again. ${coming(detail)}${whereabouts(detail)}`,
-  completed: detail => `It is done.${rest(detail)}`,
-  failed: detail => `It failed. Ask another peer, or do it yourself.${rest(detail)}`,
+    `The peer works on it. Wait, and do not send it again. ${resultNotice(detail)}${absence(detail)}`,
+  completed: detail => `It is done.${nextPage(detail)}`,
+  failed: detail => `It failed. Ask another peer, or do it yourself.${nextPage(detail)}`,
   cancelled: () => 'It was cancelled, and answers to it are refused.',
   expired: () => 'Its deadline has passed, and answers to it are refused. Ask another peer, or do it yourself.',
 }
 
 /** A peer that lost the message with the task finds it in the chat history. */
-function answering({ from, deadlineAt }: DelegationDetail): string {
+function howToAnswer({ from, deadlineAt }: DelegationDetail): string {
   return `Answer the message that carries it with reply until ${iso(deadlineAt)}; chat_history with peer_id ${from.id} has it with its activity_id.`
 }
 
 const FOR_PEER: Notes = {
-  pending: detail => `It waits in your inbox. ${answering(detail)}`,
+  pending: detail => `It waits in your inbox. ${howToAnswer(detail)}`,
   queued: () =>
     'You have as many tasks as you take. It comes into your inbox when you have room for it; until then you can only decline it, with cancel_task.',
-  in_progress: detail => `You have it, and its asker waits. ${answering(detail)}`,
-  completed: detail => `You have answered it, and there is nothing left to do.${rest(detail)}`,
-  failed: detail => `It has failed, its asker was told, and there is nothing left to do.${rest(detail)}`,
+  in_progress: detail => `You have it, and its asker waits. ${howToAnswer(detail)}`,
+  completed: detail => `You have answered it, and there is nothing left to do.${nextPage(detail)}`,
+  failed: detail => `It has failed, its asker knows, and there is nothing left to do.${nextPage(detail)}`,
   cancelled: () => 'Its asker no longer waits: stop working on it. Answers to it are refused.',
   expired: () => 'Its deadline has passed: stop working on it. Answers to it are refused.',
 }

@@ -4,7 +4,7 @@ import type { Root, WallsConfig, WallWords } from '../shared/walls/requested-pat
 
 const MEBIBYTE = 1024 * 1024
 
-/** What an agent's file says under `files`. */
+/** The settings under `files` in an agent's file. */
 export const FilesSettings = z.strictObject({
   dirs: z
     .array(
@@ -44,14 +44,14 @@ export interface FilesConfig extends WallsConfig {
   readonly maxFileBytes: number
 }
 
-/** What the walls say here. */
+/** Words for refusals. */
 export const FILES_WORDS: WallWords = {
   look: 'list_files',
   setting: 'dirs',
   unlock: 'or allow this agent all such changes with "editProject": true under "files" in its file',
 }
 
-/** Prepares the settings for the handlers. Touches nothing: a missing folder is told by the call that needs it. */
+/** Prepares the settings for the handlers without touching the disk; a call reports a missing folder. */
 export function toFilesConfig(settings: FilesSettings, projectDir: string): FilesConfig {
   const byPath = new Map<string, Root>()
   for (const dir of settings.dirs) {

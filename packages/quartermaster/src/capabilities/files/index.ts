@@ -6,10 +6,7 @@ import { createReadFile } from './read-file.ts'
 import { createSearchFiles } from './search-files.ts'
 import { createWriteFile, writtenFile } from './write-file.ts'
 
-/**
- * Files in the folders an agent was given, and nothing outside of them. Hard links are the owner's business: they are the file
- * itself under another name, so a hard link in a folder gives that file to the agents of the folder.
- */
+/** Files in an agent's folders and nothing outside. A hard link in a folder is that file, so it gives it to the agent. */
 export default defineModule({
   needs: ['paths'],
   create({ paths }) {

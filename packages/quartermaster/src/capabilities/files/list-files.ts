@@ -4,7 +4,7 @@ import { z } from 'zod'
 import { type CallContext, defineTool, toolResult } from '../../core/catalogue/index.ts'
 import { answering, isMissing, Refusal } from '../shared/walls/refusal.ts'
 import type { Found, Sandbox, Walls } from '../shared/walls/sandbox.ts'
-import { type Met, type Untold, walkTree } from '../shared/walls/tree.ts'
+import { type OmittedCounts, type TreeEntry, walkTree } from '../shared/walls/tree.ts'
 import { FILES_WORDS, type FilesConfig } from './config.ts'
 import { createGlob, type Glob } from './patterns.ts'
 
@@ -19,8 +19,8 @@ const Input = z.strictObject({
     .min(1)
     .max(4096)
     .default('.')
-    .describe('The folder to look into; "." (the default) is the folder you were given, or all of them.'),
-  depth: z.number().int().min(1).max(10).default(1).describe('How many levels deep to look.'),
+    .describe('The folder to list; "." (the default) is the folder you were given, or all of them.'),
+  depth: z.number().int().min(1).max(10).default(1).describe('How many levels of folders to list.'),
   glob: z
     .string()
     .min(1)
@@ -71,102 +71,89 @@ export function createListFiles(walls: Walls) {
     // 2,000 entries, as text and as structured content.
     maxResultBytes: 2 * 1024 * 1024,
     handler: (input, context: CallContext<FilesConfig>) =>
-      answering(input.path, () => list({ input, context, walls }), FILES_WORDS),
+      answering(input.path, () => list(input, context, walls), FILES_WORDS),
   })
 }
 
-interface ListOptions {
-  input: z.infer<typeof Input>
-  context: CallContext<FilesConfig>
-  walls: Walls
-}
-
-async function list({ input, context, walls }: ListOptions) {
+async function list(input: z.infer<typeof Input>, context: CallContext<FilesConfig>, walls: Walls) {
   const after = input.cursor === undefined ? undefined : fromCursor(input.cursor)
-  const page = createPage({
-    limit: input.limit,
-    wanted: input.glob === undefined ? () => true : createGlob(input.glob),
-  })
+  const wanted = input.glob === undefined ? () => true : createGlob(input.glob)
+  const page: Page = { entries: [], wanted, limit: input.limit }
   return walls.enter(context.config, async sandbox => {
-    const untold = { unusable: 0, overfull: 0 }
-    const walk = { sandbox, depth: input.depth, untold, signal: context.signal }
+    const omitted = { unusable: 0, overfull: 0 }
+    const walk = { sandbox, depth: input.depth, omitted, signal: context.signal }
     if (!sandbox.isEverything(input.path)) {
       const start = await sandbox.find(input.path)
       if (start.kind !== 'folder') throw new Refusal(`"${start.display}" is not a folder; use read_file.`)
-      await fill({ page, met: walkTree({ ...walk, start, after }), sandbox, untold })
-      return listed(input, { page, path: start.display, notes: notesOf(untold) })
+      await fill(page, walkTree({ ...walk, start, after }), { sandbox, omitted })
+      return listed(page, start.display, { glob: input.glob, notes: notesOf(omitted) })
     }
     const { found, problems } = await sandbox.everything()
-    await fill({ page, met: walkRoots({ ...walk, found, after }), sandbox, untold })
-    return listed(input, { page, path: '.', notes: [...problems, ...notesOf(untold)] })
+    await fill(page, walkRoots({ ...walk, found, after }), { sandbox, omitted })
+    return listed(page, '.', { glob: input.glob, notes: [...problems, ...notesOf(omitted)] })
   })
 }
 
-/** What is being put together: it takes entries until it is full. */
 interface Page {
   readonly entries: Entry[]
   readonly wanted: Glob
   readonly limit: number
-  /** The way of the last thing that was looked at, when the page is full. */
+  /** The names that lead to the last visited entry, when the page is full. */
   stoppedAt?: readonly string[]
 }
 
-function createPage({ limit, wanted }: Pick<Page, 'limit' | 'wanted'>): Page {
-  return { entries: [], wanted, limit }
-}
-
-interface RootsOptions {
+/** All roots as if they were in one folder, in the order of the settings. */
+async function* walkRoots({
+  found,
+  depth,
+  after,
+  ...walk
+}: {
   sandbox: Sandbox
   found: readonly Found[]
   depth: number
   after: readonly string[] | undefined
-  untold: Untold
+  omitted: OmittedCounts
   signal: AbortSignal
-}
-
-/** All roots as if they stood in one folder, in the order their owner wrote them. */
-async function* walkRoots({ found, depth, after, ...walk }: RootsOptions): AsyncGenerator<Met> {
+}): AsyncGenerator<TreeEntry> {
   const from = after ? found.findIndex(root => root.display === after[0]) : 0
   if (from === -1) throw badCursor()
   for (const [index, start] of found.slice(from).entries()) {
     const resuming = after !== undefined && index === 0
     const { pinned, display } = start
-    if (!resuming) yield { name: display, kind: 'folder', way: [display], display, folder: pinned, pinned }
+    if (!resuming) yield { name: display, kind: 'folder', names: [display], display, folder: pinned, pinned }
     if (depth === 1) continue
     const rest = resuming && after.length > 1 ? after.slice(1) : undefined
-    for await (const met of walkTree({ ...walk, start, depth: depth - 1, after: rest })) {
-      yield { ...met, way: [display, ...met.way] }
+    for await (const entry of walkTree({ ...walk, start, depth: depth - 1, after: rest })) {
+      yield { ...entry, names: [display, ...entry.names] }
     }
   }
 }
 
-interface FillOptions {
-  page: Page
-  met: AsyncGenerator<Met>
-  sandbox: Sandbox
-  untold: Untold
-}
-
-async function fill({ page, met, sandbox, untold }: FillOptions): Promise<void> {
+async function fill(
+  page: Page,
+  walk: AsyncGenerator<TreeEntry>,
+  { sandbox, omitted }: { sandbox: Sandbox; omitted: OmittedCounts },
+): Promise<void> {
   let visited = 0
-  let last: Met | undefined
-  for await (const thing of met) {
-    // Only a thing beyond a full page proves that there is more.
+  let last: TreeEntry | undefined
+  for await (const found of walk) {
+    // Only an entry beyond a full page proves that there is more.
     if (last && (page.entries.length === page.limit || visited === MOST_VISITED)) {
-      page.stoppedAt = last.way
+      page.stoppedAt = last.names
       return
     }
     visited++
-    last = thing
-    if (!page.wanted(thing.way.join('/'))) continue
-    const entry = await describe(thing, sandbox)
-    if (entry === 'unusable') untold.unusable++
+    last = found
+    if (!page.wanted(found.names.join('/'))) continue
+    const entry = await describe(found, sandbox)
+    if (entry === 'unusable') omitted.unusable++
     else if (entry) page.entries.push(entry)
   }
 }
 
-async function describe(met: Met, sandbox: Sandbox): Promise<Entry | 'unusable' | undefined> {
-  const stat = met.pinned?.stat ?? (await lookAt(met, sandbox))
+async function describe(met: TreeEntry, sandbox: Sandbox): Promise<Entry | 'unusable' | undefined> {
+  const stat = met.pinned?.stat ?? (await statOf(met, sandbox))
   if (!stat) return undefined
   const entry = { path: met.display, kind: met.kind, modified: stat.mtime.toISOString() }
   if (met.kind === 'file') return { ...entry, size: Number(stat.size) }
@@ -175,7 +162,7 @@ async function describe(met: Met, sandbox: Sandbox): Promise<Entry | 'unusable' 
   return leadsTo === undefined || leadsTo === 'link' ? 'unusable' : { ...entry, leadsTo }
 }
 
-async function lookAt({ folder, name }: Met, { walker }: Sandbox): Promise<BigIntStats | undefined> {
+async function statOf({ folder, name }: TreeEntry, { walker }: Sandbox): Promise<BigIntStats | undefined> {
   try {
     const stat = await lstat(folder.at(name), { bigint: true })
     await walker.confirm(folder)
@@ -186,21 +173,18 @@ async function lookAt({ folder, name }: Met, { walker }: Sandbox): Promise<BigIn
   }
 }
 
-function notesOf({ unusable, overfull }: Untold): string[] {
+function notesOf({ unusable, overfull }: OmittedCounts): string[] {
   const notes: string[] = []
   if (unusable > 0) notes.push(`${unusable} not listed: closed, leading outside, or with names that cannot be used.`)
   if (overfull > 0) notes.push(`${overfull} with too many names to list all of them; ask for a folder further in.`)
   return notes
 }
 
-interface Listed {
-  page: Page
-  path: string
-  notes: string[]
-}
-
-function listed({ glob }: ListOptions['input'], { page, path, notes }: Listed) {
-  const { entries, stoppedAt } = page
+function listed(
+  { entries, stoppedAt }: Page,
+  path: string,
+  { glob, notes }: { glob: string | undefined; notes: string[] },
+) {
   const output: z.infer<typeof Output> = { path, entries, more: stoppedAt !== undefined, notes }
   if (stoppedAt) output.nextCursor = toCursor(stoppedAt)
   const lines = entries.map(lineOf)
@@ -216,21 +200,21 @@ function lineOf({ path, kind, leadsTo, size, modified }: Entry): string {
   return [what, size === undefined ? '-' : String(size), modified, path].join('\t')
 }
 
-// The cursor says where the page ended, so that it stays good while files come and go.
-function toCursor(way: readonly string[]): string {
-  return Buffer.from(JSON.stringify(way)).toString('base64url')
+// The cursor says where the page ended, so that it stays valid while files come and go.
+function toCursor(names: readonly string[]): string {
+  return Buffer.from(JSON.stringify(names)).toString('base64url')
 }
 
-const Way = z.array(z.string().min(1)).min(1).max(70)
+const Names = z.array(z.string().min(1)).min(1).max(70)
 
 function fromCursor(cursor: string): string[] {
   try {
-    return Way.parse(JSON.parse(Buffer.from(cursor, 'base64url').toString()))
+    return Names.parse(JSON.parse(Buffer.from(cursor, 'base64url').toString()))
   } catch {
     throw badCursor()
   }
 }
 
 function badCursor(): Refusal {
-  return new Refusal('The cursor is not one of this list. Leave it out to begin again.')
+  return new Refusal('The cursor does not belong to this list. Leave it out to begin again.')
 }

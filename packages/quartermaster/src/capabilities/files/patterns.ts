@@ -1,20 +1,20 @@
 import { RE2JS, RE2JSException } from 're2js'
 import { Refusal } from '../shared/walls/refusal.ts'
 
-/** Whether a path, counted from where the walk began, is wanted. */
-export type Glob = (way: string) => boolean
+/** Whether a path, relative to the start of the walk, matches. */
+export type Glob = (path: string) => boolean
 
 /**
- * Compiles a glob: `*`, `?`, `**`, `[a-z]`, `[!a-z]`, `{a,b}`. Without a "/" it is about names at any depth, with one
- * about whole paths. It runs in linear time, whatever it says.
+ * Compiles a glob: `*`, `?`, `**`, `[a-z]`, `[!a-z]`, `{a,b}`. Without a "/" it matches names at any depth, with one
+ * whole paths. Any pattern runs in linear time.
  */
 export function createGlob(pattern: string): Glob {
   const expression = RE2JS.compile(translate(pattern.replace(/^\.?\//, '')), RE2JS.DOTALL)
-  if (pattern.includes('/')) return way => expression.matches(way)
-  return way => expression.matches(way.slice(way.lastIndexOf('/') + 1))
+  if (pattern.includes('/')) return path => expression.matches(path)
+  return path => expression.matches(path.slice(path.lastIndexOf('/') + 1))
 }
 
-// The longest first: "**/" may also stand for nothing, so that "**/a" finds "a".
+// The longest first: "**/" may also match nothing, so that "**/a" finds "a".
 const TOKEN = /\*\*\/|\*\*|\*|\?|\[(?:\]|[!^]\]?)?[^\]]*\]|\{[^{}]*\}|[^]/g
 
 function translate(pattern: string): string {
@@ -37,7 +37,6 @@ function translateClass(inside: string): string {
   return negated ? `[^/${members}]` : `[${members}]`
 }
 
-/** Where in a line something was found. */
 export interface Span {
   readonly start: number
   readonly end: number
@@ -45,27 +44,22 @@ export interface Span {
 
 /** Finds the first match in a line. */
 export interface Matcher {
-  /** A quick look at a whole text: `false` means that no line of it can match. */
+  /** A quick check of a whole text: `false` means that no line of it can match. */
   mayMatch(text: string): boolean
   find(line: string): Span | undefined
 }
 
-interface MatcherOptions {
-  query: string
-  regex: boolean
-  caseSensitive: boolean
-}
-
-/** Makes a matcher; throws a `Refusal` for an expression that cannot be used. */
-export function createMatcher({ query, regex, caseSensitive }: MatcherOptions): Matcher {
+/** Makes a matcher; throws a `Refusal` for an invalid or too large expression. */
+export function createMatcher(query: string, options: { regex: boolean; caseSensitive: boolean }): Matcher {
+  const { regex, caseSensitive } = options
   return regex ? expressionMatcher(query, caseSensitive) : literalMatcher(query, caseSensitive)
 }
 
-// Steps per character grow with the size of the program; this keeps one look at a line within bounds.
+// Steps per character grow with the size of the program; this bounds the time for one line.
 const MOST_INSTRUCTIONS = 1_000
 
 function literalMatcher(query: string, caseSensitive: boolean): Matcher {
-  // Nothing but literal characters, so the engine cannot be led astray.
+  // Only literal characters, so the engine cannot backtrack.
   const expression = new RegExp(query.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&'), caseSensitive ? 'u' : 'iu')
   return {
     mayMatch: text => expression.test(text),
@@ -76,13 +70,13 @@ function literalMatcher(query: string, caseSensitive: boolean): Matcher {
   }
 }
 
-/** RE2: linear in time, whatever the agent writes. */
+/** RE2 runs any expression in linear time. */
 function expressionMatcher(query: string, caseSensitive: boolean): Matcher {
   const expression = compile(query, caseSensitive)
   return {
     mayMatch: () => true,
     find(line) {
-      // Whether there is a match costs a fraction of where it is, and most lines have none.
+      // `test` costs a fraction of `find`, and most lines have no match.
       if (!expression.test(line)) return undefined
       const found = expression.matcher(line)
       return found.find() ? { start: found.start(), end: found.end() } : undefined

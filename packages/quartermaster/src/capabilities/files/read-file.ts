@@ -65,14 +65,8 @@ export function createReadFile(walls: Walls) {
     // An image of 1 MiB in base64, or the text twice: as content and as structured content.
     maxResultBytes: 4 * 1024 * 1024,
     handler: (input, context: CallContext<FilesConfig>) =>
-      answering(input.path, () => read({ input, context, walls }), FILES_WORDS),
+      answering(input.path, () => read(input, context, walls), FILES_WORDS),
   })
-}
-
-interface ReadOptions {
-  input: z.infer<typeof Input>
-  context: CallContext<FilesConfig>
-  walls: Walls
 }
 
 interface OpenFile {
@@ -81,7 +75,7 @@ interface OpenFile {
   readonly size: number
 }
 
-async function read({ input, context, walls }: ReadOptions) {
+async function read(input: z.infer<typeof Input>, context: CallContext<FilesConfig>, walls: Walls) {
   return walls.enter(context.config, async sandbox => {
     const found = await sandbox.find(input.path)
     refuseUnlessFile(found)
@@ -99,13 +93,14 @@ async function read({ input, context, walls }: ReadOptions) {
 }
 
 function refuseUnlessFile({ kind, display }: Found): void {
-  if (kind === 'folder') throw new Refusal(`"${display}" is a folder; look into it with list_files.`)
+  if (kind === 'folder') throw new Refusal(`"${display}" is a folder; list it with list_files.`)
   if (kind !== 'file') throw new Refusal(`"${display}" is a pipe, socket or device; only files can be read.`)
 }
 
-type TextOptions = Omit<ReadOptions, 'walls'> & { encoding: Extract<Content, { kind: 'text' }>['encoding'] }
-
-async function readText(file: OpenFile, { input, context, encoding }: TextOptions) {
+async function readText(
+  file: OpenFile,
+  { input, context, encoding }: { input: z.infer<typeof Input>; context: CallContext<FilesConfig>; encoding: Encoding },
+) {
   const { maxFileBytes } = context.config
   if (file.size > maxFileBytes && input.offset === undefined && input.limit === undefined) {
     throw new Refusal(
@@ -115,13 +110,7 @@ async function readText(file: OpenFile, { input, context, encoding }: TextOption
   }
   const offset = input.offset ?? 1
   const limit = input.limit ?? DEFAULT_LINES
-  const lines = await readLines(file.handle, {
-    encoding,
-    offset,
-    limit,
-    maxCharacters: MAX_CHARACTERS,
-    signal: context.signal,
-  })
+  const lines = await readLines(file.handle, { encoding, offset, limit, signal: context.signal })
   if (offset > 1 && lines.lastLine < offset) {
     throw new Refusal(`"${file.path}" has ${lines.totalLines} lines, so there is no line ${offset}.`)
   }
@@ -156,40 +145,31 @@ async function readBytes({ handle, path, size }: OpenFile, { kind, mimeType }: E
   return toolResult({ content: [{ type: 'resource', resource }], structuredContent })
 }
 
-/** An address that names the file as the agent knows it, without telling where the folder lies. */
+/** A URI with the agent's path, which does not reveal where the folder is. */
 function uriOf(path: string): string {
   return `files:///${path.split('/').map(encodeURIComponent).join('/').replace(/^\/+/, '')}`
 }
 
 const CHUNK_BYTES = 64 * 1024
 
-interface LineOptions {
-  encoding: Encoding
-  /** The first line, from 1. */
-  offset: number
-  /** The most lines. */
-  limit: number
-  /** The most characters; only a single line that is longer is cut. */
-  maxCharacters: number
-  signal: AbortSignal
-}
-
-/** Some lines of a text. */
 interface Lines {
   readonly text: string
   readonly firstLine: number
-  /** Smaller than `firstLine` when there was no such line. */
+  /** Smaller than `firstLine` when there is no such line. */
   readonly lastLine: number
-  /** Whether the last line was too long and is cut. */
+  /** Whether the last line is cut because it is too long. */
   readonly cut: boolean
-  /** Where to go on; absent at the end of the file. */
+  /** The next line; absent at the end of the file. */
   readonly nextOffset?: number
-  /** Known once the end was seen. */
+  /** Known when the end was reached. */
   readonly totalLines?: number
 }
 
-/** Reads a range of lines and nothing behind it; what stands before is passed over piece by piece. Throws `NotText`. */
-async function readLines(handle: FileHandle, options: LineOptions): Promise<Lines> {
+/** Reads a range of lines in pieces and stops after it. Throws `NotText`. */
+async function readLines(
+  handle: FileHandle,
+  options: Limits & { encoding: Encoding; signal: AbortSignal },
+): Promise<Lines> {
   const collected: Collected = { taken: [], size: 0, line: 1, current: '', endsOpen: false, cut: false }
   const decoder = new TextDecoder(options.encoding, { fatal: true })
   for (let position = 0; ; ) {
@@ -202,23 +182,27 @@ async function readLines(handle: FileHandle, options: LineOptions): Promise<Line
   }
 }
 
-type Limits = Pick<LineOptions, 'offset' | 'limit' | 'maxCharacters'>
+interface Limits {
+  /** The first line, from 1. */
+  offset: number
+  /** The most lines. */
+  limit: number
+}
 
-/** What was taken in so far. */
 interface Collected {
   readonly taken: string[]
   /** Characters taken. */
   size: number
-  /** The line that the next character belongs to. */
+  /** The number of the current line. */
   line: number
-  /** The beginning of that line, where it is wanted. */
+  /** The part of the current line that was read, if the line is in the range. */
   current: string
-  /** Whether the last line had no end yet. */
+  /** Whether the current line has no end yet. */
   endsOpen: boolean
   cut: boolean
 }
 
-/** Takes in more text; answers whether there is more than is wanted. */
+/** Adds text; answers whether the range is complete. */
 function take(collected: Collected, text: string, limits: Limits): boolean {
   for (let start = 0; start < text.length; ) {
     const newline = text.indexOf('\n', start)
@@ -231,14 +215,15 @@ function take(collected: Collected, text: string, limits: Limits): boolean {
   return false
 }
 
-/** Adds a piece of one line; answers whether it fitted. */
-function add(collected: Collected, piece: string, { limit, maxCharacters }: Limits): boolean {
+/** Adds a piece of one line; answers whether it fitted. Only a single line over the limit is cut. */
+function add(collected: Collected, piece: string, { limit }: Limits): boolean {
   const { taken, size } = collected
   if (taken.length === limit) return false
   collected.current += piece
-  if (size + collected.current.length > maxCharacters) {
+  if (size + collected.current.length > MAX_CHARACTERS) {
     collected.cut = taken.length === 0
-    if (collected.cut) taken.push(withoutHalf(collected.current.slice(0, maxCharacters)))
+    // Without the first half of a surrogate pair.
+    if (collected.cut) taken.push(collected.current.slice(0, MAX_CHARACTERS).replace(/[\uD800-\uDBFF]$/, ''))
     return false
   }
   if (!collected.endsOpen) flush(collected)
@@ -261,9 +246,4 @@ function finished(collected: Collected, { offset }: Limits): Lines {
   const { taken, line, endsOpen, cut } = collected
   const totalLines = endsOpen ? line : line - 1
   return { text: taken.join(''), firstLine: offset, lastLine: offset + taken.length - 1, cut, totalLines }
-}
-
-/** A cut must not leave half of a character behind. */
-function withoutHalf(text: string): string {
-  return /[\uD800-\uDBFF]$/.test(text) ? text.slice(0, -1) : text
 }

@@ -5,7 +5,7 @@ import { decodeText, detectContent, HEAD_BYTES, NotText, readUpTo } from '../sha
 import type { Pinned } from '../shared/walls/pinned.ts'
 import { answering, errnoOf, Refusal } from '../shared/walls/refusal.ts'
 import type { Found, Sandbox, Walls } from '../shared/walls/sandbox.ts'
-import { type Met, walkTree } from '../shared/walls/tree.ts'
+import { type TreeEntry, walkTree } from '../shared/walls/tree.ts'
 import { FILES_WORDS, type FilesConfig } from './config.ts'
 import { createGlob, createMatcher, type Glob, type Matcher, type Span } from './patterns.ts'
 
@@ -18,7 +18,7 @@ const Input = z.strictObject({
     .min(1)
     .max(1000)
     .regex(/^[^\r\n]+$/, 'must be one line')
-    .describe('What to look for, within one line: plain text, or a regular expression with regex.'),
+    .describe('The text to find within one line; with regex a regular expression.'),
   regex: z.boolean().default(false).describe('Read query as a regular expression in RE2 syntax.'),
   path: z
     .string()
@@ -32,10 +32,10 @@ const Input = z.strictObject({
     .max(200)
     .optional()
     .describe('Only files that match: "*.md" by name, "src/**/*.ts" by path from the folder.'),
-  caseSensitive: z.boolean().default(false).describe('Tell upper from lower case.'),
+  caseSensitive: z.boolean().default(false).describe('Distinguish upper and lower case.'),
   context: z.number().int().min(0).max(10).default(0).describe('Lines to show before and after each match.'),
   limit: z.number().int().min(1).max(1000).default(100).describe('The most matches.'),
-  includeIgnored: z.boolean().default(false).describe('Look into .git and node_modules too.'),
+  includeIgnored: z.boolean().default(false).describe('Search .git and node_modules too.'),
 })
 
 const Match = z.object({
@@ -53,7 +53,7 @@ const Skipped = z.object({
   binary: z.number().int().describe('Files that are no text.'),
   tooLarge: z.number().int().describe('Files over the largest size.'),
   unreadable: z.number().int().describe('Files and folders that could not be opened.'),
-  ignoredFolders: z.number().int().describe('.git and node_modules; includeIgnored looks into them.'),
+  ignoredFolders: z.number().int().describe('.git and node_modules; includeIgnored searches them.'),
 })
 
 const Output = z.object({
@@ -93,19 +93,13 @@ export function createSearchFiles(walls: Walls) {
     mutates: false,
     maxResultBytes: 1024 * 1024,
     handler: (input, context: CallContext<FilesConfig>) =>
-      answering(input.path, () => search({ input, context, walls }), FILES_WORDS),
+      answering(input.path, () => search(input, context, walls), FILES_WORDS),
   })
 }
 
-interface SearchOptions {
-  input: z.infer<typeof Input>
-  context: CallContext<FilesConfig>
-  walls: Walls
-}
-
-/** One search under way. */
+/** The state of one search. */
 interface Search {
-  readonly input: SearchOptions['input']
+  readonly input: z.infer<typeof Input>
   readonly sandbox: Sandbox
   readonly matcher: Matcher
   readonly wanted: Glob
@@ -115,9 +109,9 @@ interface Search {
   readonly output: Pick<z.infer<typeof Output>, 'matches' | 'filesSearched' | 'skipped'>
 }
 
-async function search({ input, context, walls }: SearchOptions) {
+async function search(input: z.infer<typeof Input>, context: CallContext<FilesConfig>, walls: Walls) {
   const { config, signal, deadline } = context
-  const matcher = createMatcher(input)
+  const matcher = createMatcher(input.query, input)
   const wanted = input.glob === undefined ? () => true : createGlob(input.glob)
   const budget = createBudget({ matches: input.limit, deadline, signal })
   return walls.enter(config, async sandbox => {
@@ -140,38 +134,38 @@ async function whereToSearch(sandbox: Sandbox, path: string): Promise<{ found: F
 async function searchFrom(run: Search, start: Found): Promise<void> {
   if (start.kind === 'file') return searchContent(run, start.pinned, start.display)
   const { sandbox, budget, input, output, signal } = run
-  const untold = { unusable: 0, overfull: 0 }
-  const enters = (name: string) => input.includeIgnored || !IGNORED.has(name)
-  for await (const met of walkTree({ sandbox, start, depth: MOST_LEVELS, enters, untold, signal })) {
+  const omitted = { unusable: 0, overfull: 0 }
+  const shouldEnter = (name: string) => input.includeIgnored || !IGNORED.has(name)
+  for await (const entry of walkTree({ sandbox, start, depth: MOST_LEVELS, shouldEnter, omitted, signal })) {
     if (budget.isUsedUp()) break
     await budget.breathe()
-    if (met.kind === 'folder' && !enters(met.name)) output.skipped.ignoredFolders++
-    else await searchMet(run, met)
+    if (entry.kind === 'folder' && !shouldEnter(entry.name)) output.skipped.ignoredFolders++
+    else await searchEntry(run, entry)
   }
-  output.skipped.unreadable += untold.unusable + untold.overfull
+  output.skipped.unreadable += omitted.unusable + omitted.overfull
 }
 
-async function searchMet(run: Search, met: Met): Promise<void> {
+async function searchEntry(run: Search, entry: TreeEntry): Promise<void> {
   const { matcher, budget, output, sandbox, wanted } = run
-  if (met.kind === 'link' || met.kind === 'other' || !wanted(met.way.join('/'))) return
-  // The same name may be written composed or decomposed; agents write it composed.
-  if (matcher.find(met.name) ?? matcher.find(met.name.normalize('NFC'))) {
-    budget.spend({ matches: 1, characters: met.display.length })
-    output.matches.push({ path: met.display, in: 'name' })
+  if (entry.kind === 'link' || entry.kind === 'other' || !wanted(entry.names.join('/'))) return
+  // Agents write names composed (NFC); the file system may have them decomposed.
+  if (matcher.find(entry.name) ?? matcher.find(entry.name.normalize('NFC'))) {
+    budget.spend({ matches: 1, characters: entry.display.length })
+    output.matches.push({ path: entry.display, in: 'name' })
   }
-  if (met.kind !== 'file' || budget.isUsedUp()) return
-  const pinned = await sandbox.child(met.folder, met.name)
+  if (entry.kind !== 'file' || budget.isUsedUp()) return
+  const pinned = await sandbox.child(entry.folder, entry.name)
   if (!pinned) return
-  if (pinned.stat.isFile()) await searchContent(run, pinned, met.display)
+  if (pinned.stat.isFile()) await searchContent(run, pinned, entry.display)
   await pinned.release()
 }
 
 async function searchContent(run: Search, pinned: Pinned, path: string): Promise<void> {
-  const { budget, matcher, input, output } = run
+  const { budget, input, output } = run
   const text = await textOf(run, pinned, path)
   if (text === undefined) return
   output.filesSearched++
-  for await (const found of searchText({ text, matcher, context: input.context, budget })) {
+  for await (const found of searchText(text, run)) {
     const match: Match = { path, in: 'content', line: found.line, column: found.column, text: found.text }
     if (input.context > 0) Object.assign(match, { before: found.before, after: found.after })
     budget.spend({ matches: 1, characters: path.length + [found.text, ...found.before, ...found.after].join().length })
@@ -179,7 +173,7 @@ async function searchContent(run: Search, pinned: Pinned, path: string): Promise
   }
 }
 
-/** A file's text, or nothing; then it is counted why. */
+/** The text of a file; otherwise `undefined`, and the reason is counted. */
 async function textOf(
   { sandbox, budget, output, maxFileBytes }: Search,
   pinned: Pinned,
@@ -234,34 +228,19 @@ function summary({ filesSearched, skipped, stoppedBy }: z.infer<typeof Output>):
   return parts.join('; ')
 }
 
-/** A line in which something was found. */
-interface LineMatch {
-  /** Counted from 1. */
-  readonly line: number
-  /** Where the match begins in the line, counted from 1. */
-  readonly column: number
-  readonly text: string
-  readonly before: string[]
-  readonly after: string[]
-}
+/** A line with a match; line and column count from 1. */
+type LineMatch = Record<'line' | 'column', number> & { text: string } & Record<'before' | 'after', string[]>
 
-interface SearchTextOptions {
-  text: string
-  matcher: Matcher
-  /** How many lines around a match are shown. */
-  context: number
-  budget: Budget
-}
-
-// Long enough to see what a match is about; a line of a minified file would fill the answer alone.
+// Enough to recognize a match; one line of a minified file would fill the answer.
 const SHOWN = 240
-// A line of megabytes is looked at in pieces that overlap, so that the event loop is not held for all of it.
+// A very long line is searched in overlapping pieces, so that it does not block the event loop.
 const PIECE = 8_192
 const OVERLAP = 1_024
 const LINES_BETWEEN_BREATHS = 64
 
-/** Searches a text line by line, as far as the budget goes. */
-async function* searchText({ text, matcher, context, budget }: SearchTextOptions): AsyncGenerator<LineMatch> {
+/** Searches a text line by line until the budget is used up. */
+async function* searchText(text: string, { matcher, input, budget }: Search): AsyncGenerator<LineMatch> {
+  const { context } = input
   if (!matcher.mayMatch(text)) return
   const lines = linesOf(text)
   for (const [index, line] of lines.entries()) {
@@ -289,7 +268,7 @@ function cutAround(line: string, { start, end }: Span): string {
   return `${from > 0 ? '…' : ''}${shown}${to < line.length ? '…' : ''}`
 }
 
-// A cut must not leave half of a character behind.
+// Halves of surrogate pairs at the cuts.
 const HALVES = /^[\uDC00-\uDFFF]|[\uD800-\uDBFF]$/g
 
 function cutStart(line: string): string {

@@ -17,7 +17,7 @@ const Input = z.strictObject({
     .enum(['overwrite', 'create'])
     .default('overwrite')
     .describe('"overwrite" replaces a file that is there; "create" fails when anything is there.'),
-  createFolders: z.boolean().default(false).describe('Make the folders on the way that do not exist.'),
+  createFolders: z.boolean().default(false).describe('Create missing folders of the path.'),
 })
 
 const Output = z.object({
@@ -52,26 +52,17 @@ export function createWriteFile(walls: Walls) {
     idempotent: true,
     consent: ['files.write'],
     handler: (input, context: CallContext<FilesConfig>) =>
-      answering(input.path, () => write({ input, context, walls }), FILES_WORDS),
+      answering(input.path, () => write(input, context, walls), FILES_WORDS),
   })
 }
 
-/**
- * The file that a call would write, by its real path: another spelling of it is the same file, and the same name in another
- * folder is another.
- */
+/** The consent scope of a call: the real path of the file, the same for every spelling. */
 export function writtenFile(walls: Walls) {
   return ({ input, config }: ScopedCall): Promise<string> =>
     walls.enter(config as FilesConfig, sandbox => sandbox.locate((input as z.input<typeof Input>).path))
 }
 
-interface WriteOptions {
-  input: z.infer<typeof Input>
-  context: CallContext<FilesConfig>
-  walls: Walls
-}
-
-async function write({ input, context, walls }: WriteOptions) {
+async function write(input: z.infer<typeof Input>, context: CallContext<FilesConfig>, walls: Walls) {
   const { config, signal } = context
   const data = decode(input)
   if (data.length > config.maxFileBytes) {
@@ -97,7 +88,7 @@ const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/
 function decode({ content, encoding }: z.infer<typeof Input>): Uint8Array {
   if (encoding === 'base64') {
     const bare = content.replace(/\s/g, '')
-    // Buffer skips what is not base64; a file with holes is useless.
+    // Buffer skips characters that are not base64, which would leave holes in the file.
     if (!BASE64.test(bare) || bare.length % 4 === 1) throw new Refusal('The content is not valid base64.')
     return Buffer.from(bare, 'base64')
   }

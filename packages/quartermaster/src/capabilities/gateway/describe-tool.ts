@@ -36,7 +36,7 @@ const Description = ToolState.extend({
 
 const Output = z.object({ tools: z.array(Description) })
 
-/** The tool that tells how another one is called. */
+/** The tool that describes other tools. */
 export function createDescribeTool() {
   return defineTool({
     name: TOOL_NAMES.describe,
@@ -96,7 +96,7 @@ const CallInput = z.strictObject({
     .describe('Its arguments, as the inputSchema from describe_tool says. Nothing when it takes none.'),
 })
 
-/** The tool that calls another one. It only leads there: the call is that of the other tool in every respect. */
+/** The tool that forwards a call to another tool, whose rules apply in every respect. */
 export function createCallTool() {
   return defineForwardingTool({
     name: TOOL_NAMES.call,
@@ -115,7 +115,7 @@ export function createCallTool() {
       { query: 'read the notes', input: { name: 'read_file', arguments: { path: 'notes.md' } } },
       { query: 'a tool without arguments', input: { name: 'registry_status' } },
     ],
-    // It may lead to any tool, so it is marked as the most careful of them would be.
+    // The called tool may change something.
     mutates: true,
     forward: ({ name, arguments: input }) => ({ tool: name, input }),
   })

@@ -8,7 +8,7 @@ import { line, stateOf, ToolState } from './granted.ts'
 
 const MOST = 50
 const USUAL_HITS = 10
-/** Enough to choose by; describe_tool has the rest. */
+/** Enough to choose a tool; describe_tool has the rest. */
 const SHORT_CHARACTERS = 300
 
 const Input = z.strictObject({
@@ -91,7 +91,7 @@ async function search({ query: asked, section, limit }: Input, config: GatewayCo
   const foreign = Object.keys(FOREIGN_TOOLS).filter(name => new RegExp(`\\b${name}\\b`).test(asked))
   const query = foreign.reduce((text, name) => text.replaceAll(name, FOREIGN_TOOLS[name]?.tool ?? name), asked)
   const hints = foreign.map(name => `There is no "${name}" here.${suggestTool(name, { names: [], ...config })}`)
-  // What can only be read about is found by read_docs.
+  // Pages without a granted tool are found by read_docs.
   const grantAt = (path: string) => grants.get(toolAt(path) ?? '')
   const isWanted = ({ tool }: Grant) => section === undefined || tool.section === section
   const known = await config.docs.index.upTo(config.generation)
@@ -126,7 +126,7 @@ function toHit({ tool }: Grant, config: GatewayConfig): Hit {
   return { name, title, short: line(short, SHORT_CHARACTERS), section, ...stateOf(tool, config) }
 }
 
-/** The same in fewer words than JSON takes. */
+/** The result as text, shorter than JSON. */
 function textOf(found: Output): string {
   const { tools, total, sections, nextCursor, note } = found
   const count = `${total} ${total === 1 ? 'tool' : 'tools'}`
@@ -145,24 +145,13 @@ function hitLine({ name, short, state, reason }: Hit): string {
 
 type Grants = GatewayConfig['grants']
 
-/** What an agent has, in order of section and name: an order that stays when tools come and go. */
-interface Sections {
-  page(grants: Grants, options: PageOptions): { page: readonly Grant[]; total: number; nextCursor?: string }
-  /** The sections and how many tools each has; at most a hundred. */
-  counts(grants: Grants, section?: string): { section: string; tools: number }[]
-}
-
-interface PageOptions {
-  readonly section: string | undefined
-  readonly limit: number
-  /** The last place of the page before: what was removed since then moves nothing. */
-  readonly cursor: string | undefined
-}
+type Sections = ReturnType<typeof createSections>
 
 const MOST_SECTIONS = 100
 
-function createSections(): Sections {
-  // Sorting ten thousand takes longer than all the rest, and grants stay the same object while nothing changes.
+/** Lists an agent's tools in order of section and name, which is stable when tools come and go. */
+function createSections() {
+  // Sorting ten thousand tools is the most expensive step, and grants stay the same object while nothing changes.
   const sorted = new WeakMap<Grants, readonly Grant[]>()
   const inOrder = (grants: Grants, section: string | undefined) => {
     const all = sorted.get(grants) ?? [...grants.values()].sort(bySection)
@@ -170,16 +159,17 @@ function createSections(): Sections {
     return section === undefined ? all : all.filter(({ tool }) => tool.section === section)
   }
   return {
-    page(grants, { section, limit, cursor }) {
+    /** `cursor` is the last position of the page before, so that removed tools do not move the next page. */
+    page(grants: Grants, { section, limit, cursor }: Pick<Input, 'section' | 'cursor'> & { limit: number }) {
       const all = inOrder(grants, section)
-      const after = cursor === undefined ? 0 : all.findIndex(grant => compare(placeOf(grant), cursor) > 0)
+      const after = cursor === undefined ? 0 : all.findIndex(grant => compare(positionOf(grant), cursor) > 0)
       const start = after === -1 ? all.length : after
       const page = all.slice(start, start + limit)
       const last = page.at(-1)
       const isMore = last !== undefined && start + limit < all.length
-      return { page, total: all.length, ...(isMore ? { nextCursor: placeOf(last) } : {}) }
+      return { page, total: all.length, nextCursor: isMore ? positionOf(last) : undefined }
     },
-    counts(grants, section) {
+    counts(grants: Grants, section?: string) {
       const counts = new Map<string, number>()
       for (const { tool } of inOrder(grants, section)) counts.set(tool.section, (counts.get(tool.section) ?? 0) + 1)
       return [...counts].slice(0, MOST_SECTIONS).map(([name, tools]) => ({ section: name, tools }))
@@ -188,15 +178,15 @@ function createSections(): Sections {
 }
 
 function bySection(a: Grant, b: Grant): number {
-  return compare(placeOf(a), placeOf(b))
+  return compare(positionOf(a), positionOf(b))
 }
 
-function placeOf({ tool }: Grant): string {
-  // Behind all other names of the section.
+function positionOf({ tool }: Grant): string {
+  // Deprecated tools come last in their section.
   return `${tool.section}/${isDeprecated(tool) ? '~' : ''}${tool.name}`
 }
 
-/** By character and not by language: a page must go on where the one before ended, whatever the locale. */
+/** By character: pages must continue in the same order, whatever the locale. */
 function compare(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0
 }

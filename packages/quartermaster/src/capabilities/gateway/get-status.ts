@@ -16,11 +16,11 @@ import { type CallContext, defineTool, type Tool, toolResult } from '../../core/
 import { binaryIn, withoutBinary, withoutSucceededMeta } from '../../core/kernel/index.ts'
 import { grantsNamed, line, stateOf, ToolName, ToolState } from './granted.ts'
 
-/** What a model can take in; more of the same would not help it. */
+/** More entries would not help a model. */
 const MOST = 100
 const REASON_CHARACTERS = 500
 
-/** The result of another tool stands in here as text and as structure, and is not to be cut a second time. */
+/** Contains the result of another tool as text and as structure, which must not be cut a second time. */
 const MOST_BYTES = 2 * 1_024 * 1_024
 
 const OperationId = z.string().min(1).max(128)
@@ -40,12 +40,12 @@ const Input = z.strictObject({
 })
 type Input = z.infer<typeof Input>
 
-const One = ToolState.extend({
+const ToolStatus = ToolState.extend({
   name: z.string(),
   missing: z.array(MissingDependency).describe('What it lacks or waits for, each with its reason.'),
   nextRecheckAt: z.number().optional().describe('From when on it can be checked again, in epoch milliseconds.'),
 })
-type One = z.infer<typeof One>
+type ToolStatus = z.infer<typeof ToolStatus>
 
 /** An operation as its agent sees it. */
 const OperationStatus = z.object({
@@ -62,30 +62,30 @@ const OperationStatus = z.object({
 type OperationStatus = z.infer<typeof OperationStatus>
 
 const Output = z.object({
-  active: z.number().int().describe('How many of the tools looked at work.'),
+  active: z.number().int().describe('How many of these tools work.'),
   disabled: z.number().int(),
-  tools: z.array(One).describe('Those that do not work or are recovering; the one that was named in any case.'),
+  tools: z.array(ToolStatus).describe('The tools that do not work or are recovering, and always the named one.'),
   more: z.number().int().optional().describe('How many further ones do not fit in here.'),
   withheld: z
     .array(z.object({ tool: z.string(), capability: z.string(), reason: z.string() }))
     .optional()
-    .describe('What you were meant to have and do not: a person has to fix it.'),
-  operations: z.array(OperationStatus).optional().describe('The one that was named, or those of yours that wait.'),
+    .describe('Tools you should have and do not: a person has to fix it.'),
+  operations: z.array(OperationStatus).optional().describe('The named operation, or all of yours that wait.'),
 })
 type Output = z.infer<typeof Output>
 
-/** The tool that tells what works. */
+/** The tool that shows which tools work and how waiting operations stand. */
 export function createGetStatus() {
   return defineTool({
     name: TOOL_NAMES.status,
     title: 'Get the status of tools',
     short:
-      'Tells which of the tools you were given here do not work right now and why, and how calls stand that were answered with a handle to wait for.',
+      'Shows which of your tools do not work right now and why, and the state of calls that were answered with an id to wait for.',
     whenToUse:
       'When a call failed because a tool is disabled, before work that depends on several tools, ' +
-      'or to see what became of a call that waits: give its id. ' +
+      'or to see the state or result of a call that waits: give its id. ' +
       'Comes back with how many work, and each one that does not with what it lacks and when it may be checked again. ' +
-      'It looks at nothing itself: calling a disabled tool does. It says nothing about tools that you were not given.',
+      'It checks nothing again: calling a disabled tool does. It says nothing about tools that you were not given.',
     section: 'gateway',
     command: {
       none: 'Use quartermaster tools --state disabled for what does not work; the owner also has quartermaster operations show ID.',
@@ -100,7 +100,7 @@ export function createGetStatus() {
     mutates: false,
     maxResultBytes: MOST_BYTES,
     async handler(input, context: CallContext<GatewayConfig>) {
-      const status = await lookedUp(input, context)
+      const status = await findStatus(input, context)
       const { operations = [] } = status
       const text = { type: 'text' as const, text: textOf(status) }
       return operations.length === 0
@@ -113,7 +113,7 @@ export function createGetStatus() {
   })
 }
 
-async function lookedUp(input: Input, context: CallContext<GatewayConfig>): Promise<Output> {
+async function findStatus(input: Input, context: CallContext<GatewayConfig>): Promise<Output> {
   const { name, operationId, id = operationId, offset } = input
   const { config } = context
   if (id !== undefined) {
@@ -148,7 +148,7 @@ function statusOfAll(config: GatewayConfig): Output {
   }
 }
 
-function statusOfTool(tool: Tool, config: GatewayConfig): One {
+function statusOfTool(tool: Tool, config: GatewayConfig): ToolStatus {
   const missing = config.health.missing(tool, { withRecovering: true })
   const times = missing.flatMap(one => one.nextRecheckAt ?? [])
   const next = times.length === 0 ? {} : { nextRecheckAt: Math.min(...times) }
@@ -170,7 +170,7 @@ function textOf({ active, disabled, tools, more, withheld = [], operations = [] 
   return lines.filter(text => text !== '').join('\n')
 }
 
-function statusLine({ name, state, reason, nextRecheckAt }: One): string {
+function statusLine({ name, state, reason, nextRecheckAt }: ToolStatus): string {
   const why = reason === undefined ? '' : ` ${line(reason, REASON_CHARACTERS)}`
   const next =
     state === 'active' || nextRecheckAt === undefined
@@ -181,19 +181,18 @@ function statusLine({ name, state, reason, nextRecheckAt }: One): string {
 
 const ERROR_CHARACTERS = 500
 
-/** One operation of the caller's, with its result from this byte on. Throws `NAME_UNKNOWN`, also for those of other callers. */
+/** One operation of the caller, with its result from `offset` on. Throws `NAME_UNKNOWN`, also for those of other callers. */
 async function operationStatus(
   { id, offset }: { readonly id: string; readonly offset: number | undefined },
   { operation, resultPage }: CallContext,
 ): Promise<OperationStatus> {
   const facts = await operation(id)
   if (facts)
-    return { ...statusOf(facts), ...(offset === undefined ? said(facts) : pageOf(await resultPage(id, offset))) }
-  const message = `You have no operation "${id}". Those that changed nothing leave none, and old ones are forgotten.`
+    return { ...statusOf(facts), ...(offset === undefined ? resultOf(facts) : pageOf(await resultPage(id, offset))) }
+  const message = `You have no operation "${id}". Calls that only read leave none, and old operations are deleted.`
   throw new AppError('NAME_UNKNOWN', message)
 }
 
-/** Those of the caller's operations that wait, as a list shows them. */
 async function waitingStatus({ waitingOperations }: CallContext): Promise<OperationStatus[]> {
   return (await waitingOperations()).map(({ id, tool, state }: OperationSummary) => ({ id, tool, state }))
 }
@@ -210,10 +209,10 @@ function statusOf({ id, tool, state, outcome, attempts, dueAt, error }: Operatio
   }
 }
 
-type Said = Pick<OperationStatus, 'result' | 'nextOffset'>
+type ResultPart = Pick<OperationStatus, 'result' | 'nextOffset'>
 
-/** Where the rest of it is, the agent is told in the words of this tool. */
-function said(facts: OperationFacts): Said {
+/** The result, with `nextOffset` in place of the stored note on where the rest is. */
+function resultOf(facts: OperationFacts): ResultPart {
   if (facts.result === undefined) return {}
   const result = withoutSucceededMeta(facts.result)
   const { [KEPT_META]: meta, ...others } = result._meta ?? {}
@@ -221,17 +220,17 @@ function said(facts: OperationFacts): Said {
   return kept.success ? { result: { ...result, _meta: others }, nextOffset: kept.data.nextOffset } : { result }
 }
 
-function pageOf({ text, nextOffset }: ResultPage): Said {
+function pageOf({ text, nextOffset }: ResultPage): ResultPart {
   const result = { content: [{ type: 'text' as const, text }] }
   return nextOffset === undefined ? { result } : { result, nextOffset }
 }
 
-/** Pictures, sounds and files of its result. Clients do not show those inside structured content. */
+/** Images, sounds and files of the result. Clients do not show them inside structured content. */
 function binaryBlocks({ result }: OperationStatus): ToolResult['content'] {
   return result?.content.filter(block => binaryIn(block)) ?? []
 }
 
-/** An operation without what of them is base64. */
+/** The operation without the base64 of these blocks. */
 function withoutBlocks(status: OperationStatus): OperationStatus {
   const { result } = status
   if (!result || binaryBlocks(status).length === 0) return status
@@ -239,7 +238,7 @@ function withoutBlocks(status: OperationStatus): OperationStatus {
   return { ...status, result: { ...result, content } }
 }
 
-/** An operation in words, with what its tool answered: that is what was waited for. */
+/** The operation as text, with the result of its tool. */
 function operationText({ id, tool, state, nextAttemptAt, error, result, nextOffset }: OperationStatus): string {
   const next = nextAttemptAt === undefined ? '' : ` It is tried again at ${new Date(nextAttemptAt).toISOString()}.`
   const why = error === undefined ? '' : ` ${error.code}: ${line(error.message, ERROR_CHARACTERS)}`

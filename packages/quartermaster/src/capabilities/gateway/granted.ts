@@ -4,7 +4,7 @@ import { type GatewayConfig, type Grant, suggestTool } from '../../core/agents/i
 import { type Tool, toolDisabled } from '../../core/catalogue/index.ts'
 import { toolState } from '../../core/knowledge/index.ts'
 
-/** A tool's name, as an agent gives it. Whether it is one is answered in words, so any short text will do. */
+/** A tool's name as an agent gives it. Any short text: an unknown name is answered with a suggestion. */
 export const ToolName = z.string().min(1).max(128).describe('The name of a tool, as find_tools gives it.')
 
 /** Whether a tool works now, and if not, why. */
@@ -14,10 +14,10 @@ export const ToolState = z.object({
 })
 export type ToolState = z.infer<typeof ToolState>
 
-/** Each takes a look at every name, and there may be ten thousand. */
+/** Each suggestion compares every name, and there may be ten thousand. */
 const MOST_SUGGESTED = 3
 
-/** The grants by these names. What is not granted is answered as what does not exist. */
+/** The grants with these names. Tools that are not granted are answered like unknown ones. */
 export function grantsNamed({ grants, withheld, isOffered }: GatewayConfig, names: readonly string[]): Grant[] {
   const found = names.map(name => grants.get(name) ?? name)
   const unknown = found.filter(one => typeof one === 'string')
@@ -39,7 +39,7 @@ export function stateOf(tool: Tool, { health }: GatewayConfig): ToolState {
   return toolState(tool, health)
 }
 
-/** One line, and not too long a one: a description must not pass for several tools, nor crowd out the others. */
+/** Cuts a text and puts it on one line: a description must not look like several tools or crowd out the others. */
 export function line(text: string, most: number): string {
   const flat = text.replace(/\s+/g, ' ').trim()
   return flat.length <= most ? flat : `${flat.slice(0, most - 1).trimEnd()}…`

@@ -6,13 +6,13 @@ import { line } from './granted.ts'
 
 const TEXT_CHARACTERS = 400
 
-/** The tool that reads what is written down: about the project, and about the tools. */
+/** The tool that reads the knowledge of the project and the reference pages of tools. */
 export function createReadDocs() {
   return defineTool({
     name: TOOL_NAMES.docs,
     title: 'Read the docs',
     short:
-      'Reads what is written down here: how things are done in this project, and reference pages of the tools you were given.',
+      'Reads the documentation: how things are done in this project, and reference pages of the tools you were given.',
     whenToUse:
       'Before work that others may have written directions or notes for, and to read about a tool rather than call it at once. ' +
       'Comes back with Markdown: one page by path, the best fitting for a query, or a list of all there is. ' +
@@ -55,7 +55,7 @@ function listText({ entries, total, nextCursor }: DocsAnswer): string {
 
 const more = (cursor: string) => `[More: call again with cursor "${cursor}".]`
 
-/** Every field is cut and kept on one line, so that no text looks like a second entry or crowds out the others. */
+/** Each field is cut and on one line, so that no text looks like another entry or crowds out the others. */
 function entryText({ path, kind, title, state, reason, summary, whenToUse, command, tools, tags }: DocEntry): string {
   const note = reason === undefined ? '' : ` ${line(reason, TEXT_CHARACTERS)}`
   const stated = state === 'disabled' ? ` [disabled:${note}]` : note && ` [${note.trim()}]`

@@ -53,10 +53,10 @@ function createChatHistory(history: Platform['history']) {
     mutates: false,
     maxResultBytes: 16 * 1024 * 1024,
     async handler({ peer_id, limit: wanted, before_ts }, context) {
-      const { limit, said } = pageLimit(wanted, LIMITS)
+      const { limit, notice } = pageLimit(wanted, LIMITS)
       const wish = { peer: peer_id, limit, before: before_ts }
       const { messages, before } = await (await history()).read(actorOf(context), wish)
-      return answer(messages, { before, notes: said === undefined ? [] : [said] })
+      return answer(messages, { before, notes: notice === undefined ? [] : [notice] })
     },
   })
 }

@@ -7,6 +7,7 @@ import {
   type Content,
   decodeWith,
   detectContent,
+  type Encoding,
   MAX_CHARACTERS,
   mimeTypeOf,
   NotText,
@@ -18,7 +19,12 @@ const MAX_BINARY_BYTES = 1024 * 1024
 
 const Input = z.object({
   attachment_id: AttachmentId.describe('The id of a file that came with a message: "att_…".'),
-  offset: z.number().int().nonnegative().optional().describe('From which character of a text on: next_offset.'),
+  offset: z
+    .number()
+    .int()
+    .nonnegative()
+    .optional()
+    .describe('The character to start at: the next_offset of the page before.'),
 })
 
 const Output = z.object({
@@ -28,12 +34,12 @@ const Output = z.object({
   media_type: z.string(),
   size: z.number().int().describe('Bytes of the whole file.'),
   text: z.string().optional().describe('The characters that were read.'),
-  offset: z.number().int().optional().describe('The place of the first of them.'),
+  offset: z.number().int().optional().describe('The position of the first character.'),
   next_offset: z.number().int().nullable().optional().describe('Where to go on; null at the end.'),
 })
 type Output = z.infer<typeof Output>
 
-/** The tool that shows what is in a file that came with a message. */
+/** The tool that reads an attachment. */
 export function createReadAttachment(attachments: Platform['attachments']) {
   return defineTool({
     name: 'read_attachment',
@@ -53,10 +59,10 @@ export function createReadAttachment(attachments: Platform['attachments']) {
     async handler({ attachment_id, offset = 0 }, context) {
       const service = await attachments()
       const open = () => service.open(actorOf(context), attachment_id)
-      const content = await judge(await open())
+      const content = await contentOf(await open())
       if (content.kind !== 'text') return readBytes(await open(), content)
       try {
-        return await readText(await open(), { encoding: content.encoding, offset })
+        return await readText(await open(), content.encoding, offset)
       } catch (error) {
         if (!(error instanceof NotText)) throw error
         const opened = await open()
@@ -67,18 +73,13 @@ export function createReadAttachment(attachments: Platform['attachments']) {
 }
 
 /** The media type is decided by the first bytes, not by what the sender declared. */
-async function judge({ facts, content }: OpenedAttachment): Promise<Content> {
+async function contentOf({ facts, content }: OpenedAttachment): Promise<Content> {
   for await (const piece of content) return detectContent(piece, facts.name)
   return { kind: 'text', encoding: 'utf-8' }
 }
 
-interface TextOptions {
-  readonly encoding: Extract<Content, { kind: 'text' }>['encoding']
-  readonly offset: number
-}
-
 /** Always reads to the end: only then is the content known to be valid text. */
-async function readText({ facts, content }: OpenedAttachment, { encoding, offset }: TextOptions) {
+async function readText({ facts, content }: OpenedAttachment, encoding: Encoding, offset: number) {
   const decoder = new TextDecoder(encoding, { fatal: true })
   let passed = 0
   let text = ''
@@ -91,21 +92,15 @@ async function readText({ facts, content }: OpenedAttachment, { encoding, offset
   take(decodeWith(decoder, new Uint8Array(), false))
   if (offset > 0 && offset >= passed)
     throw new AppError('INPUT_INVALID', `The file "${facts.name}" has ${passed} characters, so there is no ${offset}.`)
-  return textResult(facts, { text: wholeCharacters(text, offset + text.length < passed), offset, total: passed })
+  // The first half of a surrogate pair is left for the next page.
+  const page = offset + text.length < passed ? text.replace(/[\ud800-\udbff]$/, '') : text
+  return textResult(facts, { text: page, offset, total: passed })
 }
 
-/** Half of a pair is left for the next page. */
-function wholeCharacters(text: string, hasMore: boolean): string {
-  return hasMore && /[\ud800-\udbff]$/.test(text) ? text.slice(0, -1) : text
-}
-
-interface TextPage {
-  readonly text: string
-  readonly offset: number
-  readonly total: number
-}
-
-function textResult(facts: OpenedAttachment['facts'], { text, offset, total }: TextPage) {
+function textResult(
+  facts: OpenedAttachment['facts'],
+  { text, offset, total }: { text: string; offset: number; total: number },
+) {
   const end = offset + text.length
   const next_offset = end < total ? end : null
   const structuredContent: Output = { ...about(facts), kind: 'text', text, offset, next_offset }

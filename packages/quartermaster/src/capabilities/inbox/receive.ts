@@ -28,7 +28,7 @@ const Output = z.object({
   note: z.string().optional(),
 })
 
-/** The tool that shows what waits. */
+/** The tool that lists waiting messages. */
 export function createInboxPeek(inbox: Platform['inbox']) {
   return defineTool({
     name: 'inbox_peek',
@@ -36,7 +36,7 @@ export function createInboxPeek(inbox: Platform['inbox']) {
     short: `List the messages that wait for you, without taking them out. ${QUOTED_TEXT}`,
     whenToUse:
       'To see what waits before you decide what to handle first. The oldest comes first. Nothing is taken out: that is ' +
-      'what reply and inbox_pop do. What another client of yours has in hand is not shown, but it is said how much that ' +
+      'what reply and inbox_pop do. Messages that another client of yours works on are not shown, but their number ' +
       'is. It does not wait for messages (wait_for_message) and shows none that were handled (chat_history).',
     command: { name: 'inbox' },
     input: z.object({ limit: limitInput(LIMITS), cursor: cursorInput }),
@@ -45,28 +45,32 @@ export function createInboxPeek(inbox: Platform['inbox']) {
     mutates: false,
     maxResultBytes: 16 * 1024 * 1024,
     async handler({ limit: wanted, cursor }, context) {
-      const { limit, said } = pageLimit(wanted, LIMITS)
+      const { limit, notice } = pageLimit(wanted, LIMITS)
       const taken = await (await inbox()).take(actorOf(context), { limit, cursor })
-      const lowered = said === undefined ? [] : [said]
-      if (taken.isPush) return toolResult(pushed({ messages: [], next_cursor: null }, lowered))
+      const limitNotes = notice === undefined ? [] : [notice]
+      if (taken.isPush) return toolResult(pushed({ messages: [], next_cursor: null }, limitNotes))
       const { messages, nextCursor, held } = taken
       const { notes, data } = heldParts(held)
       const nothing = held ? 'Nothing is free to take' : 'Nothing waits'
       const empty = cursor === undefined ? `${nothing}.` : `${nothing} behind this cursor.`
-      return answer(messages, { empty, nextCursor, data, notes: [...notes, ...lowered] })
+      return answer(messages, { empty, nextCursor, data, notes: [...notes, ...limitNotes] })
     },
   })
 }
 
-interface PeekParts {
-  /** What is said where there is no message. */
-  readonly empty: string
-  readonly nextCursor: string | null
-  readonly notes: readonly string[]
-  readonly data: Pick<z.infer<typeof Output>, 'held_by_others'>
-}
-
-function answer(messages: readonly InboxMessage[], { empty, nextCursor, notes, data }: PeekParts) {
+function answer(
+  messages: readonly InboxMessage[],
+  {
+    empty,
+    nextCursor,
+    notes,
+    data,
+  }: HeldParts & {
+    /** The text without messages. */
+    empty: string
+    nextCursor: string | null
+  },
+) {
   const shown = messages.length > 0 ? messages.map(messageInWords) : [empty]
   const more = nextCursor === null ? [] : [`There is more; go on with cursor "${nextCursor}".`]
   const note = notes.length > 0 ? { note: notes.join(' ') } : {}
@@ -81,17 +85,19 @@ const PUSHED =
   'follows GET /api/v1/events with a token of this workspace, so there is nothing to wait for here. Answer one with reply, ' +
   'or acknowledge it with inbox_pop. To read the inbox instead, register with delivery "poll".'
 
-/** What a workspace is told whose messages are brought to it: not that there are none. */
-function pushed(nothing: Record<string, unknown>, said: readonly string[]): ToolResult {
-  const note = [PUSHED, ...said].join(' ')
-  return { content: [{ type: 'text', text: note }], structuredContent: { ...nothing, note } }
+/** The answer for a workspace with delivery "push", which must not say that there are no messages. */
+function pushed(empty: Record<string, unknown>, notices: readonly string[]): ToolResult {
+  const note = [PUSHED, ...notices].join(' ')
+  return { content: [{ type: 'text', text: note }], structuredContent: { ...empty, note } }
 }
 
-/** What other clients of the same agent have in hand: in a sentence for the note, and structured. */
-function heldParts(held: HeldByOthers | undefined): {
+interface HeldParts {
   readonly notes: readonly string[]
   readonly data: { readonly held_by_others?: HeldByOthers }
-} {
+}
+
+/** The messages that other clients of the same agent work on, as a note and structured. */
+function heldParts(held: HeldByOthers | undefined): HeldParts {
   return held ? { notes: [inWords(held)], data: { held_by_others: held } } : { notes: [], data: {} }
 }
 
@@ -110,15 +116,15 @@ const PopOutput = z.object({
   note: z.string().optional(),
 })
 
-/** The tool that takes out what was handled. */
+/** The tool that removes a handled message. */
 export function createInboxPop(inbox: Platform['inbox']) {
   return defineTool({
     name: 'inbox_pop',
     title: 'Take a message out of the inbox',
     short: 'Remove a message that you have handled from the inbox, by its activity_id.',
     whenToUse:
-      'After you have handled a message that needs no answer; reply takes out what it answers by itself. It is ' +
-      'acknowledged then and not handed out again, and stays in chat_history. One that is not there says removed: false.',
+      'After you have handled a message that needs no answer; reply takes out the message it answers. The message is ' +
+      'acknowledged then and not handed out again, and stays in chat_history. For an unknown message removed is false.',
     command: { name: 'inbox', flag: 'pop' },
     input: z.object({ activity_id: ActivityReference }),
     output: PopOutput,
@@ -154,7 +160,7 @@ function notThere(isPush: boolean): string {
   return `It was acknowledged or answered before, or is no message of yours. ${where}`
 }
 
-/** A task that is taken out of the inbox and not answered leaves its asker waiting until the deadline. */
+/** After taking out a task without an answer, its asker waits until the deadline. */
 function unanswered(taskId: string): string {
   return `It carries the task ${taskId}, which has no answer yet: its asker waits. Answer it with reply and the same activity_id when it is done or failed, or decline it with cancel_task.`
 }
@@ -163,7 +169,7 @@ const LONGEST = 128
 const SHOWN = 40
 const WHERE_FROM = 'Take the activity_id of a message from wait_for_message or inbox_peek.'
 
-/** How an agent says which message it means. What cannot be one is named, so that the agent sees what it has sent. */
+/** The id of a message. Errors repeat an invalid one, so that the agent sees what it has sent. */
 export const ActivityReference = z
   .string()
   .min(1, { error: `must not be empty: there is no message "". ${WHERE_FROM}` })
@@ -176,17 +182,17 @@ export const ActivityReference = z
 
 const USUAL_SECONDS = 60
 const MOST_SECONDS = 300
-/** Many clients time out a call after a minute, which is also the default wait. The answer has to come earlier. */
+/** Many clients time out a call after a minute, the default wait, so the answer comes earlier. */
 const EARLIER_MS = 2_000
-/** No client has a limit as short as this, so such a wait is not shortened. */
+/** No client has a shorter timeout, so shorter waits are not shortened. */
 const SHORT_MS = 10_000
-/** The answer still has to be written when the time is over. */
+/** Includes time to write the answer. */
 const TIMEOUT_MS = (MOST_SECONDS + 20) * 1_000
 
 const TIMEOUT = { name: 'timeout_secs', most: MOST_SECONDS, why: 'the longest that one call waits' }
 
 const WaitOutput = z.object({
-  message: InboxMessage.nullable().describe('The first one that waits; null when none came in time.'),
+  message: InboxMessage.nullable().describe('The first waiting message; null when none came in time.'),
   held_by_others: HeldByOthers.optional(),
   note: z.string().optional(),
 })
@@ -198,7 +204,7 @@ export function createWaitForMessage(inbox: Platform['inbox']) {
     title: 'Wait for a message',
     short: `Wait until a person or another agent writes to you, or until "timeout_secs" have passed. ${QUOTED_TEXT}`,
     whenToUse:
-      'When you have answered and want to hear what comes next: wait_for_message, answer with reply, wait again. ' +
+      'When you have answered and want the next message: wait_for_message, answer with reply, wait again. ' +
       'Comes back at once with the first message that waits, and leaves it in the inbox: reply or inbox_pop takes it out. ' +
       'No message in time is no error. Other calls can be made meanwhile.',
     command: { name: 'wait', arguments: ['timeout_secs'] },
@@ -213,20 +219,20 @@ export function createWaitForMessage(inbox: Platform['inbox']) {
     mutates: false,
     timeoutMs: TIMEOUT_MS,
     asTask: 'never',
-    // A message of nothing but control characters is twelve times as large in an answer that shows them.
+    // Control characters are escaped in the answer, which makes it up to twelve times as large.
     maxResultBytes: 16 * 1024 * 1024,
     async handler({ timeout_secs: wanted = USUAL_SECONDS }, context) {
-      const { value: seconds, said } = capped(wanted, TIMEOUT)
-      const lowered = said === undefined ? [] : [said]
-      let told = 0
-      const onWaiting = () => context.progress({ progress: ++told, message: 'No message yet.' })
+      const { value: seconds, notice } = capped(wanted, TIMEOUT)
+      const limitNotes = notice === undefined ? [] : [notice]
+      let progress = 0
+      const onWaiting = () => context.progress({ progress: ++progress, message: 'No message yet.' })
       const taken = await (await inbox()).take(actorOf(context), { limit: 1, waitMs: waitOf(seconds), onWaiting })
-      if (taken.isPush) return toolResult(pushed({ message: null }, lowered))
+      if (taken.isPush) return toolResult(pushed({ message: null }, limitNotes))
       const [message = null] = taken.messages
       const { notes, data } = heldParts(taken.held)
-      // With a message, the caller does not take the inbox for empty.
+      // Notes about other clients explain an empty inbox.
       const none = message ? [] : [`No message came within ${seconds} seconds.`, ...notes]
-      return waitAnswer(message, { notes: [...lowered, ...none], data })
+      return waitAnswer(message, { notes: [...limitNotes, ...none], data })
     },
   })
 }
@@ -236,12 +242,7 @@ function waitOf(seconds: number): number {
   return whole > SHORT_MS ? whole - EARLIER_MS : whole
 }
 
-interface WaitParts {
-  readonly notes: readonly string[]
-  readonly data: Pick<z.infer<typeof WaitOutput>, 'held_by_others'>
-}
-
-function waitAnswer(message: InboxMessage | null, { notes, data }: WaitParts) {
+function waitAnswer(message: InboxMessage | null, { notes, data }: HeldParts) {
   const words = message
     ? [messageInWords(message), 'Answer it with reply, or take it out of the inbox with inbox_pop.']
     : []

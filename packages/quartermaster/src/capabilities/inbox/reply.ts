@@ -16,7 +16,7 @@ import { actorOf, quotedLine } from '../shared/workspace-io.ts'
 import { ActivityReference } from './receive.ts'
 
 const Output = z.object({
-  activity_id: z.string().describe('Of your answer. What comes back to it names this in in_reply_to.'),
+  activity_id: z.string().describe('The id of your answer. Messages that answer it have this id in in_reply_to.'),
   conversation_id: z.string(),
   note: z.string().optional(),
 })
@@ -35,8 +35,8 @@ export function createReply(inbox: Platform['inbox'], attach: Attacher) {
     command: { name: 'reply' },
     input: z.object({
       activity_id: ActivityReference,
-      // How long it may be depends on what it answers, and is counted in bytes.
-      message: storableText().describe('What you answer.'),
+      // The length limit is in bytes and depends on the answered message.
+      message: storableText().describe('Your answer.'),
       outcome: DelegationOutcome.optional().describe(
         'For a message that carries a task (task_id): completed (the default), failed, or in_progress to say how it goes or to ask something.',
       ),
@@ -67,21 +67,19 @@ export function createReply(inbox: Platform['inbox'], attach: Attacher) {
   })
 }
 
-interface Answered {
-  readonly activity_id: string
-  readonly outcome: DelegationOutcome | undefined
-}
-
-/** What an agent could be mistaken about: a task that it has yet to end, and an outcome that is of nothing. */
-function notesOn({ taskId, openTask, isEnd }: ReplyFacts, { activity_id, outcome }: Answered): string[] {
+/** Notes on a task that is still open, and on an outcome that has no effect. */
+function notesOn(
+  { taskId, openTask, isEnd }: ReplyFacts,
+  { activity_id, outcome }: { activity_id: string; outcome: DelegationOutcome | undefined },
+): string[] {
   if (openTask !== undefined)
     return [
       `The task ${openTask} goes on. Reply again with the activity_id ${quotedLine(activity_id)} when it is done or failed.`,
     ]
   if (outcome === undefined || isEnd) return []
-  const why = taskId === null ? 'The message carries no task' : `The task ${taskId} is one that you gave away`
+  const why = taskId === null ? 'The message carries no task' : `You gave the task ${taskId} to another agent`
   const ends = taskId === null ? '' : ' The agent that has the task ends it; you can cancel it with cancel_task.'
-  return [`${why}, so that "outcome" means nothing here. The answer was sent as it is.${ends}`]
+  return [`${why}, so "outcome" has no effect. The answer was sent as it is.${ends}`]
 }
 
 const BroadcastOutput = z.object({
@@ -89,7 +87,7 @@ const BroadcastOutput = z.object({
   missed: z.array(z.object({ workspace_id: z.string(), name: z.string(), reason: z.string() })),
 })
 
-/** The tool that writes to every workspace in reach. */
+/** The tool that writes to all peers. */
 export function createBroadcastMessage(inbox: Platform['inbox']) {
   return defineTool({
     name: 'broadcast_message',

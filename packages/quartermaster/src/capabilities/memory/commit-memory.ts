@@ -27,7 +27,7 @@ const Input = z.object({
   ),
 })
 
-/** A memory under the names that tools use. */
+/** A memory with the field names of tools. */
 export const WireMemory = z.object({
   memory_id: z.string(),
   scope: MemoryScope,
@@ -49,7 +49,7 @@ const Output = z.object({
   note: z.string(),
 })
 
-/** The tool that remembers something. */
+/** The tool that stores a memory. */
 export function createCommitMemory(memory: Platform['memory']) {
   return defineTool({
     name: 'commit_memory',
@@ -72,7 +72,7 @@ export function createCommitMemory(memory: Platform['memory']) {
       },
     ],
     mutates: true,
-    // The same content in the same scope is kept once, and an update says the same however often it is made.
+    // The same content in the same scope is stored once, and a repeated update changes nothing.
     idempotent: true,
     async handler(input, context) {
       expectUsed(input)
@@ -91,18 +91,12 @@ export function createCommitMemory(memory: Platform['memory']) {
   })
 }
 
-/** Refuses input that would be ignored: the caller believes that it has an effect. */
+/** Refuses input that would be ignored, because the caller expects an effect. */
 function expectUsed({ memory_id, version, conversation_id }: z.infer<typeof Input>): void {
   if (memory_id === undefined && version !== undefined)
-    throw new AppError(
-      'INPUT_INVALID',
-      '"version" is for an update: name the memory_id of what is to be changed as well.',
-    )
+    throw new AppError('INPUT_INVALID', '"version" is for an update: give the memory_id as well.')
   if (memory_id !== undefined && conversation_id !== undefined)
-    throw new AppError(
-      'INPUT_INVALID',
-      '"conversation_id" is for a new memory: an updated one stays where it was said.',
-    )
+    throw new AppError('INPUT_INVALID', '"conversation_id" is for a new memory: an update does not change it.')
 }
 
 function noteOf({ memory, outcome, redacted }: CommittedMemory): string {
@@ -117,7 +111,7 @@ function noteOf({ memory, outcome, redacted }: CommittedMemory): string {
 
 const READERS = { LOCAL: 'this workspace', TEAM: 'the team', GLOBAL: 'the whole organisation' } as const
 
-/** The tool that forgets something. */
+/** The tool that deletes a memory. */
 export function createForgetMemory(memory: Platform['memory']) {
   return defineTool({
     name: 'forget_memory',
@@ -126,7 +120,7 @@ export function createForgetMemory(memory: Platform['memory']) {
     whenToUse:
       'When a memory of yours has become wrong and nothing takes its place; to correct one, use commit_memory with its ' +
       'memory_id. You may forget what you wrote, what lies with the team you lead, and GLOBAL memory with the ability ' +
-      '"memory.global". Forgetting what is not there says forgotten: false.',
+      '"memory.global". For an unknown memory forgotten is false.',
     command: { name: 'forget' },
     input: z.object({ memory_id: MemoryId.describe('memory_id of the memory, from recall_memory or commit_memory.') }),
     output: z.object({ memory_id: z.string(), forgotten: z.boolean() }),

@@ -2,7 +2,7 @@ import { defineCapability, defineModule } from '../../core/catalogue/index.ts'
 import { createCommitMemory, createForgetMemory } from './commit-memory.ts'
 import { createRecallMemory } from './recall-memory.ts'
 
-/** What an agent remembers from one session to the next, alone, with its team or with everybody. */
+/** Memory across sessions, for one agent, its team or the whole organisation. */
 export default defineModule({
   needs: ['memory'],
   create({ memory }) {

@@ -29,14 +29,14 @@ const Output = z.object({
   memories: z.array(
     WireMemory.extend({
       score: z.number().nullable().describe('How well it fits the query, against the others; null in a list.'),
-      neighbours: z.array(Neighbour).describe('What was remembered right before and after it.'),
+      neighbours: z.array(Neighbour).describe('The memories right before and after it.'),
     }),
   ),
   next_cursor: z.string().nullable(),
   note: z.string().optional(),
 })
 
-/** The tool that finds what was remembered. */
+/** The tool that searches memories. */
 export function createRecallMemory(memory: Platform['memory']) {
   return defineTool({
     name: TOOL_NAMES.recall,
@@ -54,12 +54,12 @@ export function createRecallMemory(memory: Platform['memory']) {
       { query: 'everything the team knows', input: { scope: 'TEAM' } },
     ],
     mutates: false,
-    // A page is small. But one of nothing but control characters is twelve times as large in an answer that shows them.
+    // Control characters are escaped in the answer, which makes it up to twelve times as large.
     maxResultBytes: 16 * 1024 * 1024,
     async handler({ query, scope, limit: wanted, cursor }, context) {
-      const { limit, said } = pageLimit(wanted, MEMORY_PAGE)
+      const { limit, notice } = pageLimit(wanted, MEMORY_PAGE)
       const page = await (await memory()).recall(actorOf(context), { query, scope, limit, cursor })
-      const notes = [said, page.memories.length === 0 ? noneFound(query) : undefined].filter(one => one !== undefined)
+      const notes = [notice, page.memories.length === 0 ? noneFound(query) : undefined].filter(one => one !== undefined)
       const memories = page.memories.map(toRecalled)
       const structuredContent = {
         memories,
@@ -73,11 +73,11 @@ export function createRecallMemory(memory: Platform['memory']) {
 
 type Answer = z.infer<typeof Output>
 
-/** For clients that only read text. The content is set apart from what we say about it. */
+/** Text for clients without structured content, with memories quoted. */
 function textOf({ memories, next_cursor, note }: Answer): string {
-  const said = note === undefined ? [] : [note]
+  const notes = note === undefined ? [] : [note]
   const more = next_cursor === null ? [] : [`There is more: next_cursor ${next_cursor}`]
-  return [...said, ...memories.map(memoryText), ...more].join('\n\n')
+  return [...notes, ...memories.map(memoryText), ...more].join('\n\n')
 }
 
 function memoryText({

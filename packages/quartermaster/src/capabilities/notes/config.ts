@@ -6,7 +6,6 @@ import { isSafeFolder, isSafeNote } from './note-name.ts'
 // The key is sent to the server at this address, and the certificate of the plugin is self-signed.
 const LOOPBACK = /^https?:\/\/(127(\.\d{1,3}){3}|localhost|\[::1\])(:\d{1,5})?\/?$/
 
-/** How Obsidian itself is reached. */
 const RestSettings = z.strictObject({
   url: z
     .string()
@@ -21,7 +20,7 @@ const RestSettings = z.strictObject({
     .describe('A file with the certificate of the plugin (PEM); then no other is accepted.'),
 })
 
-/** What an agent's file says under `notes`. */
+/** The settings under `notes` in an agent's file. */
 export const NotesSettings = z.strictObject({
   vault: z
     .string()
@@ -45,28 +44,23 @@ export const NotesSettings = z.strictObject({
 })
 export type NotesSettings = z.infer<typeof NotesSettings>
 
-/** How Obsidian is reached, as the handlers use it. */
-export interface RestConfig {
-  readonly url: string
-  readonly secret: string
-  readonly certificate?: string | undefined
-}
+export type RestConfig = z.infer<typeof RestSettings>
 
 /** The configuration as the handlers get it. */
 export interface NotesConfig extends WallsConfig {
   readonly vault: string
-  /** As its owner wrote it: the only name for the vault that an agent is shown. */
+  /** The vault as its owner wrote it. Agents see no other name. */
   readonly label: string
   readonly taskList: string
-  /** What stands before a task's title in the path of its note and in links to it: `Tasks/`, or nothing. */
+  /** The folder before a task's title in paths and links: `Tasks/`, or empty. */
   readonly taskPrefix: string
   readonly rest?: RestConfig | undefined
 }
 
-/** What the walls say here. No setting allows notes to be written over control files. */
+/** Words for refusals. No setting allows notes to be written over control files. */
 export const NOTES_WORDS: WallWords = { look: 'note_search', setting: 'vault' }
 
-/** Prepares the settings for the handlers. Touches nothing: a missing vault is told by the call that needs it. */
+/** Prepares the settings for the handlers without touching the disk; a call reports a missing vault. */
 export function toNotesConfig({ vault, taskList, taskFolder, rest }: NotesSettings, projectDir: string): NotesConfig {
   const path = resolve(projectDir, vault)
   const folder = taskFolder.replace(/\/$/, '')
@@ -78,10 +72,12 @@ export function toNotesConfig({ vault, taskList, taskFolder, rest }: NotesSettin
     roots: [{ label: vault, path }],
     base: path,
     editProject: false,
-    ...(rest && { rest: restOf(rest, projectDir) }),
+    ...(rest && {
+      rest: {
+        ...rest,
+        url: rest.url.replace(/\/$/, ''),
+        ...(rest.certificate && { certificate: resolve(projectDir, rest.certificate) }),
+      },
+    }),
   }
-}
-
-function restOf({ url, secret, certificate }: z.infer<typeof RestSettings>, projectDir: string): RestConfig {
-  return { url: url.replace(/\/$/, ''), secret, ...(certificate && { certificate: resolve(projectDir, certificate) }) }
 }

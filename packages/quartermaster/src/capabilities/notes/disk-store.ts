@@ -8,23 +8,17 @@ import { type Place, writeAtomically } from '../shared/walls/place.ts'
 import { errnoOf, Refusal } from '../shared/walls/refusal.ts'
 import type { Sandbox } from '../shared/walls/sandbox.ts'
 
-interface DiskStoreDeps {
-  sandbox: Sandbox
-  vault: string
-  signal: AbortSignal
-}
-
-/** The vault as a folder. Every way to a note leads past these walls first, also one that ends in another program. */
+/** The vault as a folder. Every read and write is checked here first, also those that go through Obsidian. */
 export interface DiskStore extends NoteStore {
-  /** Looks whether a note may be written and is what was seen, and makes the folders on the way. Throws `Changed`. */
-  prepare(path: string, seen: Kept | undefined): Promise<Place>
+  /** Checks that a note may be written and is unchanged, and makes missing folders. Throws `Changed`. */
+  prepare(path: string, seen: StoredNote | undefined): Promise<Place>
 }
 
-export function createDiskStore({ sandbox, vault, signal }: DiskStoreDeps): DiskStore {
-  /** A link inside may lead to a hidden folder, where no notes are. */
+export function createDiskStore(sandbox: Sandbox, vault: string, signal: AbortSignal): DiskStore {
+  /** A link in the vault may lead to a hidden folder. */
   async function refuseHidden(pinned: Pinned, path: string): Promise<void> {
-    const way = relative(await realpath(vault), await realpath(pinned.at()))
-    if (way.split(sep).some(name => name.startsWith('.') && name !== ''))
+    const inVault = relative(await realpath(vault), await realpath(pinned.at()))
+    if (inVault.split(sep).some(name => name.startsWith('.')))
       throw new Refusal(`"${path}" leads to a hidden folder, which is not for notes.`)
   }
 
@@ -33,7 +27,7 @@ export function createDiskStore({ sandbox, vault, signal }: DiskStoreDeps): Disk
     return pinned && readPinned(sandbox, pinned, place.display)
   }
 
-  async function prepare(path: string, seen: Kept | undefined): Promise<Place> {
+  async function prepare(path: string, seen: StoredNote | undefined): Promise<Place> {
     signal.throwIfAborted()
     const place = await sandbox.place(path, { createFolders: true })
     await refuseHidden(place.folder, path)
@@ -57,12 +51,15 @@ export function createDiskStore({ sandbox, vault, signal }: DiskStoreDeps): Disk
       }
       const data = Buffer.from(text)
       const replace = seen !== undefined
-      await writeAtomically({ place, data, replace, walker: sandbox.walker, signal, confirm }).catch(asChanged)
+      await writeAtomically({ place, data, replace, walker: sandbox.walker, signal, confirm }).catch(error => {
+        // Another program has just created the file.
+        throw errnoOf(error) === 'EEXIST' ? new Changed() : error
+      })
     },
   }
 }
 
-/** The text of a note that was reached already. */
+/** The text of a pinned note. */
 export async function readPinned(sandbox: Sandbox, pinned: Pinned, path: string): Promise<string> {
   if (kindOfStat(pinned.stat) !== 'file') throw new Refusal(`"${path}" is not a file.`)
   const handle = await sandbox.walker.open(pinned, constants.O_RDONLY)
@@ -78,7 +75,7 @@ export async function readPinned(sandbox: Sandbox, pinned: Pinned, path: string)
   }
 }
 
-/** Bytes as a text that can be written back as the same bytes; nothing when they are no UTF-8. */
+/** Decodes UTF-8 so that encoding the text gives the same bytes; `undefined` for other bytes. */
 export function decodeNote(bytes: Uint8Array): string | undefined {
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
@@ -87,45 +84,40 @@ export function decodeNote(bytes: Uint8Array): string | undefined {
   }
 }
 
-/** A file that already has the name was written by another program. */
-function asChanged(error: unknown): never {
-  throw errnoOf(error) === 'EEXIST' ? new Changed() : error
-}
-
 /** A note as it was read. */
-export interface Kept {
-  /** All of it, also a mark of byte order at the beginning. */
+export interface StoredNote {
+  /** The whole text, with a byte order mark if there is one. */
   readonly text: string
-  /** What the store calls this very state of it, if it has a word for that. */
+  /** The store's version tag, where it has one. */
   readonly tag?: string | undefined
 }
 
 export interface NoteWrite {
   readonly text: string
-  /** What was there when the new text was made of it; absent when nothing was. */
-  readonly seen: Kept | undefined
+  /** The note that the new text was made from; absent for a new note. */
+  readonly seen: StoredNote | undefined
 }
 
-/** A place where notes are kept. */
+/** Reads and writes notes. */
 export interface NoteStore {
-  /** Nothing when there is no such note. */
-  read(path: string): Promise<Kept | undefined>
-  /** Writes all of a note in one step. Throws `Changed` when what is there is not what was seen. */
+  /** `undefined` when there is no such note. */
+  read(path: string): Promise<StoredNote | undefined>
+  /** Writes a whole note in one step. Throws `Changed` when the present note differs from `seen`. */
   write(path: string, write: NoteWrite): Promise<void>
 }
 
-/** Another program wrote the note since it was read. */
+/** Thrown when another program wrote the note since it was read. */
 export class Changed extends Error {}
 
 /** The largest note that is read. */
 export const MOST_READ_BYTES = 8 * 1024 * 1024
-/** The largest note that is written: a longer one is no note but data, and every reader of the vault gets slow with it. */
+/** The largest note that is written; larger ones slow down every reader of the vault. */
 export const MOST_WRITTEN_BYTES = 1024 * 1024
 
-/** Obsidian could not be used. Whether it may have done something all the same is `mayHaveWritten`. */
+/** Thrown when Obsidian cannot be used. `mayHaveWritten`: a write may have taken place nevertheless. */
 export class ObsidianUnavailable extends Error {
   readonly mayHaveWritten: boolean
-  /** Whether this was known before, so that it is not reported again. */
+  /** Known before, and not reported again. */
   readonly isKnown: boolean
   constructor(reason: string, options: { mayHaveWritten?: boolean; isKnown?: boolean; cause?: unknown } = {}) {
     super(reason, { cause: options.cause })

@@ -9,7 +9,7 @@ import { createObsidian, OBSIDIAN } from './obsidian.ts'
 import { createTaskComplete, createTaskUpdate } from './task-changes.ts'
 import { createTaskCreate } from './task-create.ts'
 import { createTaskList } from './task-list.ts'
-import { createPathQueue, createVaults } from './vault.ts'
+import { createVaults } from './vault.ts'
 
 /** Notes and tasks in a vault of Markdown as Obsidian keeps it: on disk, and through Obsidian while that runs. */
 export default defineModule({
@@ -20,7 +20,7 @@ export default defineModule({
       isOptedOut: () => registry.dependencies().some(({ name, state }) => name === OBSIDIAN && state === 'optedOut'),
     })
     const walls = createWalls({ paths, words: NOTES_WORDS })
-    const vaults = createVaults({ walls, obsidian, queue: createPathQueue() })
+    const vaults = createVaults(walls, obsidian)
     const now = () => new Date()
     return defineCapability({
       key: 'notes',
@@ -36,15 +36,15 @@ export default defineModule({
         createTaskComplete(vaults, now),
         createTaskList(vaults),
       ],
-      // Notes are there on disk while Obsidian is not, so no tool requires it.
+      // No tool requires Obsidian: without it notes are read and written on disk.
       dependencies: [obsidian.dependency],
       consentOperations: [
         {
           name: 'notes.write',
           reason: 'Adds to notes of the vault this agent was given, or changes its list of tasks.',
           weight: 'moderate',
-          // What was allowed in one vault says nothing about another, also where a link led to the one and leads to the other now.
-          scope: ({ config }) => realOf((config as NotesConfig).vault),
+          // By the real path: a consent for one vault does not hold for another that a link leads to later.
+          scope: ({ config }) => realOrConfigured((config as NotesConfig).vault),
         },
       ],
       resolve({ agent }, settings) {
@@ -56,7 +56,7 @@ export default defineModule({
   },
 })
 
-/** One that is not there now keeps its name: nothing can be written to it, and it is looked at again before the run. */
-function realOf(vault: string): Promise<string> {
+/** A missing vault keeps its configured name: nothing can be written to it, and the scope is read again before the run. */
+function realOrConfigured(vault: string): Promise<string> {
   return realpath(vault).catch(() => vault)
 }

@@ -2,13 +2,12 @@
 export interface Heading {
   readonly level: number
   readonly title: string
-  /** Its own line. */
   readonly from: number
-  /** The line behind its section. */
+  /** The line after its section. */
   readonly to: number
 }
 
-/** Which lines are prose: not front matter, code, formulas or comments. What looks like a task or heading there is none. */
+/** Which lines are prose, where tasks and headings count: not front matter, code, formulas or comments. */
 export function proseOf(lines: readonly Line[]): boolean[] {
   const start = (frontMatterOf(lines)?.to ?? -1) + 1
   let inside: Enclosure | undefined
@@ -36,12 +35,12 @@ export function headingsOf(lines: readonly Line[]): Heading[] {
   })
 }
 
-/** What encloses lines until it ends. */
+/** A block whose lines are no prose. */
 interface Enclosure {
   endsAt(text: string): boolean
 }
 
-// Fences stand in quotes and lists too. Who opens one somewhere else than it closes has a strange note, and it stays as it is.
+// Fences stand in quotes and lists too.
 const FENCE = /^[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*(`{3,}|~{3,})(.*)$/
 
 function openedBy(text: string): Enclosure | undefined {
@@ -74,28 +73,27 @@ function parseHeading(text: string): Pick<Heading, 'level' | 'title'> | undefine
   return { level: marks[1]?.length ?? 1, title }
 }
 
-/** What a field of front matter says, as far as it is plain: a text, or a list of them. */
+/** The value of a plain field: a text, or a list of texts. */
 export type FieldValue = string | readonly string[]
 
-/** One field of front matter and the lines it takes up. */
+/** A field of front matter and its lines. */
 interface Field {
   readonly key: string
   readonly from: number
-  /** The line behind it. */
+  /** The line after it. */
   readonly to: number
-  /** Absent when it is written in a way that is not read here; such a field is never changed. */
+  /** Absent for syntax that is not read here; such a field is never changed. */
   readonly value?: FieldValue
 }
 
-/** The front matter of a note: the lines between the two that mark it, and its fields. */
 interface FrontMatter {
   readonly from: number
-  /** The line that ends it. */
+  /** Its closing line. */
   readonly to: number
   readonly fields: readonly Field[]
 }
 
-// Only plain top-level fields are read: this is enough for what the tools write, and everything else is left alone.
+// Only plain top-level fields are read: the tools write no others, and leave others alone.
 const OPENING = /^\uFEFF?---[ \t]*$/
 const CLOSING = /^(---|\.\.\.)[ \t]*$/
 
@@ -106,7 +104,7 @@ export function frontMatterOf(lines: readonly Line[]): FrontMatter | undefined {
   return to === -1 ? undefined : { from: 1, to, fields: fieldsOf(lines, to) }
 }
 
-/** The plain fields as data. Of a key that is there twice the last counts, as for most readers. */
+/** The plain fields as data. The last of two equal keys counts, as in most readers. */
 export function fieldsAsData({ fields }: FrontMatter): Record<string, string | string[]> {
   const plain = fields.flatMap(({ key, value }) =>
     value === undefined ? [] : [[key, typeof value === 'string' ? value : [...value]] as const],
@@ -114,10 +112,7 @@ export function fieldsAsData({ fields }: FrontMatter): Record<string, string | s
   return Object.fromEntries(plain)
 }
 
-/**
- * The lines with this field set, or without it. All others stay as they are; nothing when the field is written in a way
- * that is not read here, or is there twice.
- */
+/** The lines with this field set or removed; `undefined` when it has syntax that is not read here, or is there twice. */
 export function withField(
   lines: readonly Line[],
   key: string,
@@ -133,14 +128,13 @@ export function withField(
   return [...lines.slice(0, from), ...written, ...lines.slice(to)]
 }
 
-/** A field as lines. */
 export function writeField(key: string, value: FieldValue, ending: string): Line[] {
   if (typeof value === 'string') return [{ text: `${key}: ${scalar(value)}`, end: ending }]
   const items = value.map(item => ({ text: `  - ${scalar(item)}`, end: ending }))
   return items.length === 0 ? [{ text: `${key}: []`, end: ending }] : [{ text: `${key}:`, end: ending }, ...items]
 }
 
-/** Plain where every reader takes it for the same text or date; in quotes otherwise. */
+/** In quotes, unless every reader takes the plain form for the same text or date. */
 function scalar(text: string): string {
   const isPlain = /^[\p{L}_][\p{L}\p{N}_/-]*$/u.test(text) && !/^(true|false|null|yes|no|on|off|y|n)$/i.test(text)
   return isPlain || /^\d{4}-\d\d-\d\d(T[\d:.]+Z)?$/.test(text) ? text : JSON.stringify(text)
@@ -157,12 +151,7 @@ function fieldsOf(lines: readonly Line[], to: number): Field[] {
   return fields
 }
 
-interface Opened {
-  readonly key: string
-  readonly rest: string
-}
-
-function openField(text: string): Opened | undefined {
+function openField(text: string): { key: string; rest: string } | undefined {
   if (/^([\s#?-]|$)/.test(text)) return undefined
   const colon = text.search(/:([ \t]|$)/)
   if (colon < 1) return undefined
@@ -173,7 +162,7 @@ function unquoted(key: string): string {
   return /^"[^"\\]*"$|^'[^']*'$/.test(key) ? key.slice(1, -1) : key
 }
 
-/** The line behind all that may belong to the field that begins here. */
+/** The line after the field that begins at `from`. */
 function endOf(lines: readonly Line[], from: number, to: number): number {
   let next = from + 1
   while (next < to && isContinued(lines[next]?.text ?? '')) next++
@@ -185,14 +174,18 @@ function isContinued(text: string): boolean {
   return /^([ \t#]|-([ \t]|$)|$)/.test(text)
 }
 
-/** Comments and empty lines behind a field belong to no field. */
+/** Comments and empty lines after a field belong to no field. */
 function lastOf(lines: readonly Line[], from: number, to: number): number {
   let last = to
   while (last > from + 1 && /^[ \t]*(#|$)/.test(lines[last - 1]?.text ?? '')) last--
   return last
 }
 
-function toField({ key, rest }: Opened, lines: readonly Line[], place: { from: number; to: number }): Field {
+function toField(
+  { key, rest }: { key: string; rest: string },
+  lines: readonly Line[],
+  place: { from: number; to: number },
+): Field {
   const below = lines.slice(place.from + 1, place.to).map(({ text }) => text)
   const value = below.length === 0 ? inlineValue(rest) : rest === '' ? listValue(below) : undefined
   return value === undefined ? { key, ...place } : { key, ...place, value }
@@ -212,7 +205,7 @@ function inlineValue(rest: string): FieldValue | undefined {
   return isEmpty ? [] : items.map(item => item.trim())
 }
 
-// What begins so is no plain text for a reader of YAML: quotes that are not closed, anchors, tags, blocks, mappings.
+// Not plain text in YAML: unclosed quotes, anchors, tags, blocks, mappings.
 const NOT_PLAIN = /^["'&*!|>%@`{[#]|:([ \t]|$)|[ \t]#/
 
 function plainValue(text: string): string | undefined {
@@ -220,13 +213,13 @@ function plainValue(text: string): string | undefined {
   return NOT_PLAIN.test(text) ? undefined : text
 }
 
-/** A line and what ends it: `\n`, `\r\n`, or nothing at the end of a text. */
+/** A line and its ending: `\n`, `\r\n`, or nothing at the end of a text. */
 export interface Line {
   readonly text: string
   readonly end: string
 }
 
-/** The lines of a text; put together again they are the text, byte for byte. */
+/** The lines of a text; `joinLines` gives the same text again. */
 export function splitLines(text: string): Line[] {
   const lines: Line[] = []
   for (let start = 0; start < text.length; ) {
@@ -243,17 +236,16 @@ export function joinLines(lines: readonly Line[]): string {
   return lines.map(({ text, end }) => text + end).join('')
 }
 
-/** How this text ends its lines, for those that are added. */
+/** The line ending for lines that are added. */
 export function endingOf(lines: readonly Line[]): string {
   return lines.find(({ end }) => end !== '')?.end ?? '\n'
 }
 
-/** Lines of a text that is added, ended as those around them. */
 export function linesToAdd(text: string, ending: string): Line[] {
   return splitLines(text).map(line => ({ text: line.text, end: ending }))
 }
 
-/** Puts lines in before the one at `index`; a line before them that has no end gets one. */
+/** Inserts lines before `index`; a last line without an ending before them gets one. */
 export function insertLines(lines: readonly Line[], index: number, added: readonly Line[], ending: string): Line[] {
   const before = lines.slice(0, index)
   const last = before.at(-1)

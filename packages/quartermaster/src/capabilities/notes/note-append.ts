@@ -63,7 +63,7 @@ async function append(vault: Vault, input: Input, signal: AbortSignal) {
   return { text, data: { path, created, line } }
 }
 
-/** The note that is meant; one that is to be made must have a name that it can have everywhere. */
+/** The path of the requested note; a new note needs a name that works on all systems. */
 async function pathOf(vault: Vault, { note, create }: Input, signal: AbortSignal): Promise<string> {
   const found = create ? await seekNote(vault, note, signal) : await findNote(vault, note, signal)
   if ('text' in found) return found.path
@@ -79,7 +79,7 @@ function withAddition(path: string, lines: readonly Line[], { text, heading }: I
   return { lines: insertLines(lines, at, linesToAdd(text, ending), ending), line: at + 1 }
 }
 
-/** Behind the last line that says something: empty lines keep the next heading apart. */
+/** The place after the last line with text: empty lines keep the next heading apart. */
 function endOfSection(lines: readonly Line[], { from, to }: { from: number; to: number }): number {
   let end = to
   while (end > from + 1 && lines[end - 1]?.text.trim() === '') end--

@@ -1,46 +1,44 @@
 import { showHidden } from '../../core/upstreams/index.ts'
 import { Refusal } from '../shared/walls/refusal.ts'
 
-// As long as file systems take, the ending included.
+// The limit of file systems, extension included.
 const MOST_BYTES = 255
 const MOST_LEVELS = 64
 
-// Control characters, halves of surrogate pairs and separators of lines: they break lists, links and terminals.
+// Control characters, half surrogate pairs and line separators break lists, links and terminals.
 const BROKEN = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}]/u
-// What Obsidian takes in no name, because some system or a link reads it as something else.
+// Characters that Obsidian refuses in names, because some systems or links read them differently.
 const UNLINKABLE = /[\\/:*?"<>|#^[\]]/
 
-// Some scripts need joiners between letters; where they do nothing, they hide.
+// Some scripts need joiners between letters; elsewhere they are invisible.
 const JOINER =
   /(?<=(?!\p{Script=Latin}|\p{Script=Greek}|\p{Script=Cyrillic})[\p{L}\p{M}])[\u200C\u200D](?=(?!\p{Script=Latin}|\p{Script=Greek}|\p{Script=Cyrillic})\p{L})/gu
 
-/** What titles of new notes must be. As a pattern, so that the input schema states it. */
+/** Titles of new notes; a pattern, so that the input schema states it. */
 export const TITLE = /^[^\\/:*?"<>|#^[\]\p{Cc}\p{Cs}\p{Zl}\p{Zp}.][^\\/:*?"<>|#^[\]\p{Cc}\p{Cs}\p{Zl}\p{Zp}]*$/u
 
-/** Whether everything in a name can be seen: two names that look alike would be two notes. Any space is one. */
+/** Whether a name has no invisible characters: two names that look alike would be two notes. */
 export function isVisible(name: string): boolean {
   const plain = name.replace(JOINER, '').replace(/\p{Zs}/gu, ' ')
   return showHidden(plain) === plain
 }
 
-/** Whether a note can be made under this title: it becomes the name of a file, and stands in links. */
+/** Whether this title can be the name of a file and stand in links. */
 export function isSafeTitle(title: string): boolean {
   return !UNLINKABLE.test(title) && isVisible(title) && isSafeName(`${title}.md`) && !/[. ]$/.test(title)
 }
 
-/** Whether this is the path of a note that may be written. */
 export function isSafeNote(path: string): boolean {
   const names = withEnding(path).split('/')
   const isSafe = (name: string) => isSafeName(name) && isVisible(name) && !UNLINKABLE.test(name)
   return names.length <= MOST_LEVELS && names.every(isSafe)
 }
 
-/** Whether this is a folder that notes may be written to. */
 export function isSafeFolder(path: string): boolean {
   return path === '.' || isSafeNote(`${path.replace(/\/$/, '')}/note`)
 }
 
-/** The path in the vault that an agent means by a name, a path or a link. Throws a `Refusal` when there can be no such note. */
+/** The path in the vault for a name, a path or a link. Throws a `Refusal` when no note can have it. */
 export function toNotePath(requested: string): string {
   const bare = withoutLink(requested.trim())
   const path = withEnding(bare)
@@ -80,5 +78,5 @@ function withEnding(path: string): string {
 }
 
 function unusable(requested: string, why: string): Refusal {
-  return new Refusal(`"${requested}" is no note: ${why}. Look with note_search.`)
+  return new Refusal(`"${requested}" is no note: ${why}. Find notes with note_search.`)
 }

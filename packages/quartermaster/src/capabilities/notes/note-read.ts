@@ -66,7 +66,7 @@ export function createNoteRead(vaults: Vaults) {
 
 function show(path: string, lines: readonly Line[], input: Input): Done<Omit<z.infer<typeof Output>, 'through'>> {
   const headings = headingsOf(lines)
-  const range = rangeOf(path, { lines, headings, input })
+  const range = rangeOf(path, headings, { ...input, lineCount: lines.length })
   const { text, count, cut } = take(lines, range)
   const more = range.from + count < range.to
   const matter = frontMatterOf(lines)
@@ -85,20 +85,11 @@ function show(path: string, lines: readonly Line[], input: Input): Done<Omit<z.i
   return { text: more ? `${text}\n[There is more; go on with offset ${data.nextOffset}.]` : text, data }
 }
 
-interface Range {
-  readonly from: number
-  readonly to: number
-  readonly limit: number
-}
+type Range = Record<'from' | 'to' | 'limit', number>
 
-interface Asked {
-  lines: readonly Line[]
-  headings: readonly Heading[]
-  input: Input
-}
-
-function rangeOf(path: string, { lines, headings, input }: Asked): Range {
-  const section = input.heading === undefined ? { from: 0, to: lines.length } : sectionOf(path, headings, input.heading)
+function rangeOf(path: string, headings: readonly Heading[], input: Input & { lineCount: number }): Range {
+  const section =
+    input.heading === undefined ? { from: 0, to: input.lineCount } : sectionOf(path, headings, input.heading)
   const from = Math.max(section.from, (input.offset ?? 1) - 1)
   if (from > section.from && from >= section.to)
     throw new Refusal(`"${path}" ends at line ${section.to} there, so there is no line ${from + 1}.`)
@@ -122,7 +113,7 @@ function take(lines: readonly Line[], { from, to, limit }: Range): { text: strin
   const end = wanted.findIndex(({ text }) => (size += text.length + 2) > MAX_CHARACTERS)
   if (end === -1) return { text: joinLines(wanted), count: wanted.length, cut: false }
   if (end > 0) return { text: joinLines(wanted.slice(0, end)), count: end, cut: false }
-  // A cut must not leave half of a character behind.
+  // Without the first half of a surrogate pair.
   const text = (wanted[0]?.text ?? '').slice(0, MAX_CHARACTERS).replace(/[\uD800-\uDBFF]$/, '')
   return { text, count: 1, cut: true }
 }

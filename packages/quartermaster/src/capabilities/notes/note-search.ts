@@ -4,7 +4,7 @@ import { type Budget, createBudget } from '../shared/budget.ts'
 import { fold } from '../shared/text.ts'
 import { errnoOf, Refusal } from '../shared/walls/refusal.ts'
 import type { Sandbox } from '../shared/walls/sandbox.ts'
-import type { Met } from '../shared/walls/tree.ts'
+import type { TreeEntry } from '../shared/walls/tree.ts'
 import type { NotesConfig } from './config.ts'
 import { readPinned } from './disk-store.ts'
 import { frontMatterOf, headingsOf, joinLines, splitLines } from './markdown.ts'
@@ -28,9 +28,9 @@ const Output = z.object({
     }),
   ),
   found: z.number().int().describe('How many notes have any of the words.'),
-  searched: z.number().int().describe('How many notes were looked at.'),
+  searched: z.number().int().describe('How many notes were searched.'),
   unreadable: z.number().int().describe('Notes that are too large, no text, or closed.'),
-  complete: z.boolean().describe('Whether all notes were looked at.'),
+  complete: z.boolean().describe('Whether all notes were searched.'),
   stoppedBy: z
     .enum(['matches', 'files', 'bytes', 'time'])
     .optional()
@@ -64,44 +64,42 @@ export function createNoteSearch(vaults: Vaults) {
         vaults,
         context,
         about: input.query,
-        work: ({ sandbox }) => search({ input, context, sandbox }),
+        work: ({ sandbox }) => search(input, context, sandbox),
       }),
   })
 }
 
-interface Search {
-  input: Input
-  context: CallContext<NotesConfig>
-  sandbox: Sandbox
-}
-
-async function search({ input, context, sandbox }: Search): Promise<Done<Found>> {
+async function search(input: Input, context: CallContext<NotesConfig>, sandbox: Sandbox): Promise<Done<Found>> {
   const words = wordsOf(input.query)
   if (words.length === 0) throw new Refusal('The query has no words.')
   const { deadline, signal } = context
   const budget = createBudget({ matches: Number.MAX_SAFE_INTEGER, deadline, signal })
   const best: Ranked[] = []
   const counts = { found: 0, searched: 0, unreadable: 0 }
-  for await (const met of walkNotes(sandbox, signal)) {
+  for await (const entry of walkNotes(sandbox, signal)) {
     if (budget.isUsedUp()) break
     await budget.breathe()
-    if (!isIn(met, input.folder)) continue
-    const text = await textOf(sandbox, met, budget)
+    if (!isIn(entry, input.folder)) continue
+    const text = await textOf(sandbox, entry, budget)
     if (text === undefined) counts.unreadable++
     else counts.searched++
-    const ranked = text === undefined ? undefined : rankNote({ path: met.display, text }, words)
+    const ranked = text === undefined ? undefined : rankNote(entry.display, text, words)
     if (ranked) counts.found++
     if (ranked) keepBest(best, ranked, input.limit)
   }
-  return answer(input, { best, counts, budget })
+  return answer(input.query, best, { ...counts, stoppedBy: budget.stoppedBy })
 }
 
-function isIn({ display }: Met, folder: string | undefined): boolean {
+function isIn({ display }: TreeEntry, folder: string | undefined): boolean {
   return folder === undefined || fold(display).startsWith(`${fold(folder.replace(/\/+$/, ''))}/`)
 }
 
-/** The text of a note, or nothing when it cannot be read; one bad note does not end a search. */
-async function textOf(sandbox: Sandbox, { folder, name, display }: Met, budget: Budget): Promise<string | undefined> {
+/** `undefined` for a note that cannot be read: one bad note does not end a search. */
+async function textOf(
+  sandbox: Sandbox,
+  { folder, name, display }: TreeEntry,
+  budget: Budget,
+): Promise<string | undefined> {
   const pinned = await sandbox.child(folder, name)
   try {
     budget.spend({ files: 1, bytes: Number(pinned?.stat.size ?? 0) })
@@ -114,7 +112,6 @@ async function textOf(sandbox: Sandbox, { folder, name, display }: Met, budget: 
   }
 }
 
-/** Keeps the best, in order. */
 function keepBest(best: Ranked[], ranked: Ranked, limit: number): void {
   const isBetter = (other: Ranked) =>
     ranked.words > other.words || (ranked.words === other.words && ranked.score > other.score)
@@ -124,14 +121,11 @@ function keepBest(best: Ranked[], ranked: Ranked, limit: number): void {
   if (best.length > limit) best.pop()
 }
 
-interface Result {
-  best: readonly Ranked[]
-  counts: Pick<Found, 'found' | 'searched' | 'unreadable'>
-  budget: Budget
-}
-
-function answer({ query }: Input, { best, counts, budget }: Result): Done<Found> {
-  const { stoppedBy } = budget
+function answer(
+  query: string,
+  best: readonly Ranked[],
+  { stoppedBy, ...counts }: Pick<Found, 'found' | 'searched' | 'unreadable'> & Pick<Budget, 'stoppedBy'>,
+): Done<Found> {
   const notes = best.map(({ path, words, lines }) => ({ path, words, lines: [...lines] }))
   const shown = notes.map(({ path, lines }) =>
     [path, ...lines.map(({ line, text }) => `  ${line}: ${text}`)].join('\n'),
@@ -143,42 +137,40 @@ function answer({ query }: Input, { best, counts, budget }: Result): Done<Found>
   return { text: shown.join('\n'), data }
 }
 
-/** A note that has words that were looked for. */
+/** A matching note. */
 interface Ranked {
   readonly path: string
-  /** How many of the words it has. */
   readonly words: number
   readonly score: number
   readonly lines: readonly { readonly line: number; readonly text: string }[]
 }
 
-// A name says what a note is about, a heading what a part of it is, and a word that comes up often not much more than one
-// that comes up a few times.
+// A name tells what a note is about, a heading what a part is about. Many occurrences tell little more than a few.
 const POINTS = { wholeName: 20, name: 10, frontMatter: 4, heading: 3, text: 1 } as const
 const MOST_COUNTED = 5
 const MOST_WORDS = 20
 const MOST_LINES = 3
 const SHOWN = 240
-// What stands further down in a note of this length does not say what it is about.
+// Text beyond this does not tell what a note is about.
 const MOST_CHARACTERS = 1024 * 1024
 
-/** The words of a query, each once, in the form that all spellings share. */
+/** The distinct words of a query, folded. */
 function wordsOf(query: string): string[] {
   const words = fold(query).split(/[\s,;]+/u)
   return [...new Set(words.filter(word => word !== ''))].slice(0, MOST_WORDS)
 }
 
-/** What a note is worth for these words; nothing when it has none of them. */
-function rankNote({ path, text }: { path: string; text: string }, words: readonly string[]): Ranked | undefined {
+/** The score of a note; `undefined` when it has none of the words. */
+function rankNote(path: string, text: string, words: readonly string[]): Ranked | undefined {
   const whole = fold(text.slice(0, MOST_CHARACTERS))
-  const way = fold(withoutEnding(path))
-  const there = words.filter(word => way.includes(word) || whole.includes(word))
-  if (there.length === 0) return undefined
+  const foldedPath = fold(withoutEnding(path))
+  const present = words.filter(word => foldedPath.includes(word) || whole.includes(word))
+  if (present.length === 0) return undefined
   const lines = splitLines(text.slice(0, MOST_CHARACTERS))
   const matter = frontMatterOf(lines)
-  const parts: Parts = {
+  const parts = {
     name: fold(baseName(path)),
-    way,
+    path: foldedPath,
     frontMatter: matter ? fold(joinLines(lines.slice(matter.from, matter.to))) : '',
     headings: fold(
       headingsOf(lines)
@@ -187,20 +179,14 @@ function rankNote({ path, text }: { path: string; text: string }, words: readonl
     ),
     text: whole,
   }
-  const score = there.reduce((sum, word) => sum + pointsOf(word, parts), 0)
-  return { path, words: there.length, score, lines: linesWith(lines, there) }
+  const score = present.reduce((sum, word) => sum + pointsOf(word, parts), 0)
+  return { path, words: present.length, score, lines: linesWith(lines, present) }
 }
 
-interface Parts {
-  readonly name: string
-  readonly way: string
-  readonly frontMatter: string
-  readonly headings: string
-  readonly text: string
-}
+type Parts = Record<'name' | 'path' | 'frontMatter' | 'headings' | 'text', string>
 
-function pointsOf(word: string, { name, way, frontMatter, headings, text }: Parts): number {
-  const named = name === word ? POINTS.wholeName : way.includes(word) ? POINTS.name : 0
+function pointsOf(word: string, { name, path, frontMatter, headings, text }: Parts): number {
+  const named = name === word ? POINTS.wholeName : path.includes(word) ? POINTS.name : 0
   const described = frontMatter.includes(word) ? POINTS.frontMatter : 0
   const headed = headings.includes(word) ? POINTS.heading : 0
   return named + described + headed + countOf(word, text) * POINTS.text
@@ -223,7 +209,7 @@ function linesWith(lines: readonly { readonly text: string }[], words: readonly 
   return found
 }
 
-/** A cut must not leave half of a character behind. */
+/** Cuts without leaving half of a surrogate pair. */
 function cut(text: string): string {
   return text.length <= SHOWN ? text : `${text.slice(0, SHOWN).replace(/[\uD800-\uDBFF]$/, '')}…`
 }

@@ -1,44 +1,44 @@
 import http from 'node:http'
 import https from 'node:https'
-import { Changed, decodeNote, type Kept, MOST_READ_BYTES, ObsidianUnavailable } from './disk-store.ts'
+import { Changed, decodeNote, MOST_READ_BYTES, ObsidianUnavailable, type StoredNote } from './disk-store.ts'
 
 /** Obsidian's Local REST API, as much of it as notes need. */
 export interface ObsidianClient {
-  /** Throws `ObsidianUnavailable` unless it is Obsidian that answers, and takes the key. */
-  greet(): Promise<void>
-  /** The names at the top of the vault that it has open. */
+  /** Throws `ObsidianUnavailable` unless Obsidian answers and accepts the key. */
+  verify(): Promise<void>
+  /** The top-level names of the open vault. */
   topNames(): Promise<string[]>
-  get(path: string): Promise<Kept | undefined>
-  /** Throws `Changed` when it can tell that the note is not the one that was seen. */
-  put(path: string, write: { text: string; seen: Kept | undefined }): Promise<void>
+  get(path: string): Promise<StoredNote | undefined>
+  /** Throws `Changed` when the server reports that the note has changed. */
+  put(path: string, write: { text: string; seen: StoredNote | undefined }): Promise<void>
   close(): void
 }
 
 interface ObsidianClientOptions {
   url: string
   key: string
-  /** The only certificate that is accepted; any when absent, because the address is one of this machine. */
+  /** The only accepted certificate. Without it any is accepted, because the address is on this machine. */
   certificate?: string | undefined
   signal: AbortSignal
 }
 
-// On the same machine an answer takes milliseconds. An Obsidian that is busy longer is not waited for.
+// On the same machine an answer takes milliseconds.
 const ANSWER_MS = 3_000
 
 export function createObsidianClient(options: ObsidianClientOptions): ObsidianClient {
   const send = createSender(options)
   return {
     close: send.close,
-    async greet() {
+    async verify() {
       const { status, body } = await send({ method: 'GET', path: '/' })
-      const said = parseJson(body)
-      if (status !== 200 || !/obsidian/i.test(String(said.service)))
+      const server = parseJson(body)
+      if (status !== 200 || !/obsidian/i.test(String(server.service)))
         throw new ObsidianUnavailable(`What listens on ${options.url} is not Obsidian's Local REST API.`)
-      if (said.authenticated !== true) throw new ObsidianUnavailable('Obsidian does not accept the key.')
+      if (server.authenticated !== true) throw new ObsidianUnavailable('Obsidian does not accept the key.')
     },
     async topNames() {
       const { status, body } = await send({ method: 'GET', path: '/vault/' })
-      // Older versions answer so for a vault without files.
+      // Older versions answer 404 for a vault without files.
       if (status === 404) return []
       const { files } = parseJson(body)
       if (status !== 200 || !Array.isArray(files)) throw refused(status)
@@ -61,19 +61,12 @@ export function createObsidianClient(options: ObsidianClientOptions): ObsidianCl
   }
 }
 
-interface Asked {
+interface RestRequest {
   method: 'GET' | 'PUT'
   path: string
   accept?: string
   body?: Buffer
   condition?: Record<string, string>
-}
-
-interface Answered {
-  readonly status: number
-  readonly body: Buffer
-  /** Only one that names the very bytes: weak ones are made by the web server, for any answer. */
-  readonly tag?: string | undefined
 }
 
 function createSender({ url, key, certificate, signal }: ObsidianClientOptions) {
@@ -82,17 +75,17 @@ function createSender({ url, key, certificate, signal }: ObsidianClientOptions) 
   const agent = isSecure
     ? new https.Agent({ keepAlive: true, maxSockets: 1, ...trust })
     : new http.Agent({ keepAlive: true, maxSockets: 1 })
-  const send = ({ method, path, accept, body, condition }: Asked) =>
-    new Promise<Answered>((resolve, reject) => {
+  const send = ({ method, path, accept, body, condition }: RestRequest) =>
+    new Promise<Awaited<ReturnType<typeof readAnswer>>>((resolve, reject) => {
       const headers = {
         authorization: `Bearer ${key}`,
         accept: accept ?? 'application/json',
-        // As bytes: what comes as text loses its mark of byte order on the way to the disk.
+        // As bytes: Obsidian removes the byte order mark of a text.
         ...(body && { 'content-type': 'application/octet-stream', 'content-length': String(body.length) }),
         ...condition,
       }
       const limit = AbortSignal.any([signal, AbortSignal.timeout(ANSWER_MS)])
-      const fail = (error: unknown) => reject(signal.aborted ? signal.reason : awayFor(error, url, method))
+      const fail = (error: unknown) => reject(signal.aborted ? signal.reason : unavailable(error, url, method))
       const request = (isSecure ? https : http).request(`${url}${path}`, { method, headers, agent, signal: limit })
       request.on('error', fail)
       request.on('response', response => void readAnswer(response).then(resolve, fail))
@@ -101,7 +94,7 @@ function createSender({ url, key, certificate, signal }: ObsidianClientOptions) 
   return Object.assign(send, { close: () => agent.destroy() })
 }
 
-async function readAnswer(response: http.IncomingMessage): Promise<Answered> {
+async function readAnswer(response: http.IncomingMessage) {
   const chunks: Buffer[] = []
   let size = 0
   for await (const chunk of response as AsyncIterable<Buffer>) {
@@ -110,15 +103,16 @@ async function readAnswer(response: http.IncomingMessage): Promise<Answered> {
     chunks.push(chunk)
   }
   const { etag } = response.headers
+  // Only a strong tag names the exact bytes; the web server makes weak ones for any answer.
   const tag = etag?.startsWith('"') ? etag : undefined
   return { status: response.statusCode ?? 0, body: Buffer.concat(chunks), tag }
 }
 
-// Before anything was sent.
+// Errors before anything was sent.
 const NOT_SENT =
   /^(ECONNREFUSED|ENOTFOUND|EHOSTUNREACH|ENETUNREACH|EADDRNOTAVAIL|.*CERT.*|.*SELF_SIGNED.*|ERR_SSL.*|EPROTO)$/
 
-function awayFor(error: unknown, url: string, method: string): ObsidianUnavailable {
+function unavailable(error: unknown, url: string, method: string): ObsidianUnavailable {
   const { code, name } = error as { code?: string; name?: string }
   const mayHaveWritten = method === 'PUT' && !NOT_SENT.test(code ?? '')
   const options = { mayHaveWritten, cause: error }
@@ -143,7 +137,7 @@ function parseJson(body: Buffer): Record<string, unknown> {
     const value: unknown = JSON.parse(body.toString('utf8'))
     return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
   } catch {
-    // What is no JSON says nothing that is asked for here.
+    // Not JSON: the caller finds none of the fields it needs.
     return {}
   }
 }

@@ -4,46 +4,43 @@ import type { NotesConfig, RestConfig } from './config.ts'
 import { ObsidianUnavailable } from './disk-store.ts'
 import type { ObsidianClient } from './obsidian-client.ts'
 
-/** What the dependency is called, in `status` and in the project's configuration. */
 export const OBSIDIAN = 'obsidian'
 
 /** The Obsidian servers that agents have configured, and whether they work. */
 export interface Obsidian {
-  /** One dependency for all of them: definitions are made once, and configurations come and go with agents. */
+  /** One dependency for all servers: definitions are made once, configurations change with the agents. */
   readonly dependency: DependencyDefinition
   /** Records the configuration of an agent. Connects to nothing. */
   use(agent: string, config: NotesConfig): void
-  /** A client connected to the right vault. Throws `ObsidianUnavailable`; for a while after a failure, without trying. */
+  /** A client connected to the right vault. Throws `ObsidianUnavailable`; shortly after a failure without trying. */
   open(config: ObsidianServer, signal: AbortSignal): Promise<ObsidianClient>
-  /** Reports that a call failed. The server is checked again at once, and for a while calls go by disk. */
+  /** Reports a failed call. The server is checked again at once; meanwhile calls use the disk. */
   report(config: ObsidianServer, reason: string): void
 }
 
-/** Where one vault is served. */
 export type ObsidianServer = Pick<NotesConfig, 'vault' | 'label'> & { readonly rest: RestConfig }
 
 export interface ObsidianDeps {
   secrets: Secrets
-  /** Whether the owner has switched the dependency off. */
   isOptedOut(): boolean
   now?(): number
 }
 
-// A call must not wait for an Obsidian that has just hung in the call before.
+// A call must not wait for an Obsidian that hung in the call before.
 const PAUSE_MS = 5_000
 
 export function createObsidian({ secrets, isOptedOut, now = Date.now }: ObsidianDeps): Obsidian {
   const used = new Map<string, ObsidianServer>()
   const troubles = new Map<string, { reason: string; until: number }>()
   const listeners = new Set<() => void>()
-  const tell = () => {
+  const notify = () => {
     for (const listener of [...listeners]) listener()
   }
 
-  async function reach(way: ObsidianServer, signal: AbortSignal): Promise<ObsidianClient> {
+  async function connectVerified(way: ObsidianServer, signal: AbortSignal): Promise<ObsidianClient> {
     const client = await connect(way, secrets, signal)
     try {
-      await client.greet()
+      await client.verify()
       await refuseOtherVault(client, way)
       troubles.delete(keyOf(way))
       return client
@@ -55,12 +52,12 @@ export function createObsidian({ secrets, isOptedOut, now = Date.now }: Obsidian
 
   function report(way: ObsidianServer, reason: string): void {
     troubles.set(keyOf(way), { reason, until: now() + PAUSE_MS })
-    tell()
+    notify()
   }
 
-  async function troubleOf(way: ObsidianServer, signal: AbortSignal): Promise<string | undefined> {
+  async function failureOf(way: ObsidianServer, signal: AbortSignal): Promise<string | undefined> {
     try {
-      const client = await reach(way, signal)
+      const client = await connectVerified(way, signal)
       client.close()
       return undefined
     } catch (error) {
@@ -76,16 +73,16 @@ export function createObsidian({ secrets, isOptedOut, now = Date.now }: Obsidian
       if (rest) used.set(agent, { vault, label, rest })
       else used.delete(agent)
       const after = used.get(agent)
-      if (after && (!before || keyOf(after) !== keyOf(before))) tell()
+      if (after && (!before || keyOf(after) !== keyOf(before))) notify()
     },
     async open(way, signal) {
       if (isOptedOut())
         throw new ObsidianUnavailable(`The dependency "${OBSIDIAN}" is switched off in the configuration.`, {
           isKnown: true,
         })
-      const trouble = troubles.get(keyOf(way))
-      if (trouble && now() < trouble.until) throw new ObsidianUnavailable(trouble.reason, { isKnown: true })
-      return reach(way, signal)
+      const failure = troubles.get(keyOf(way))
+      if (failure && now() < failure.until) throw new ObsidianUnavailable(failure.reason, { isKnown: true })
+      return connectVerified(way, signal)
     },
     dependency: defineDependency({
       name: OBSIDIAN,
@@ -102,8 +99,8 @@ export function createObsidian({ secrets, isOptedOut, now = Date.now }: Obsidian
         describe: { kind: 'obsidian' },
         async run({ signal }) {
           const ways = new Map([...used.values()].map(way => [keyOf(way), way]))
-          const troubles = await Promise.all([...ways.values()].map(way => troubleOf(way, signal)))
-          const reasons = new Set(troubles.filter(trouble => trouble !== undefined))
+          const troubles = await Promise.all([...ways.values()].map(way => failureOf(way, signal)))
+          const reasons = new Set(troubles.filter(failure => failure !== undefined))
           return reasons.size === 0 ? { up: true } : { up: false, reason: [...reasons].join(' ') }
         },
       },

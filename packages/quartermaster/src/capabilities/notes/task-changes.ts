@@ -3,7 +3,7 @@ import { type CallContext, defineTool } from '../../core/catalogue/index.ts'
 import { Refusal } from '../shared/walls/refusal.ts'
 import type { NotesConfig } from './config.ts'
 import { endingOf, type FieldValue, joinLines, splitLines, withField } from './markdown.ts'
-import { editTask, type Task, withDue, withStatus, withTags } from './tasks.ts'
+import { editTask, withDue, withStatus, withTags } from './tasks.ts'
 import { answerWith, Day, dayOf, ROUTE_OUTPUT, seekNote, Tag, TaskReference } from './tool-io.ts'
 import type { Vault, Vaults } from './vault.ts'
 
@@ -14,7 +14,7 @@ const Input = z.strictObject({
   status: z
     .enum(['open', 'inProgress', 'cancelled'])
     .optional()
-    .describe('What its box says from now on; "open" also for a task that was done.'),
+    .describe('The mark in its box from now on; "open" also reopens a task that was done.'),
 })
 type Input = z.infer<typeof Input>
 
@@ -50,17 +50,15 @@ export function createTaskUpdate(vaults: Vaults, now: () => Date) {
     retry: 'replay',
     consent: ['notes.write'],
     handler: (input, context: CallContext<NotesConfig>) =>
-      answerWith({ vaults, context, about: input.task, work: vault => update(vault, { input, context, now }) }),
+      answerWith({ vaults, context, about: input.task, work: vault => update(vault, input, { context, now }) }),
   })
 }
 
-interface Update {
-  input: Input
-  context: CallContext<NotesConfig>
-  now: () => Date
-}
-
-async function update(vault: Vault, { input, context, now }: Update) {
+async function update(
+  vault: Vault,
+  input: Input,
+  { context, now }: { context: CallContext<NotesConfig>; now: () => Date },
+) {
   if (input.due === undefined && input.tags === undefined && input.status === undefined)
     throw new Refusal('Nothing is to be changed. Give due, tags or status.')
   const { task, changed } = await editTask(vault, {
@@ -68,7 +66,7 @@ async function update(vault: Vault, { input, context, now }: Update) {
     config: context.config,
     change: line => changedLine(line, input, dayOf(now())),
   })
-  const note = await updateNote(vault, { task, input, signal: context.signal }).catch(asProblem)
+  const note = await updateNote(vault, input, { target: task.target, signal: context.signal }).catch(asProblem)
   const isChanged = changed || note.note !== undefined
   const data = { title: task.title, line: task.index + 1, changed: isChanged, ...note }
   return { text: isChanged ? `Changed the task "${task.title}".` : `The task "${task.title}" is so already.`, data }
@@ -80,11 +78,14 @@ function changedLine(line: string, { due, tags, status }: Input, today: string):
   return tags === undefined ? dated : withTags(dated, [...new Set(tags)])
 }
 
-/** Front matter that is missing, or written in a way that is not read here, stays as it is: the list says what counts. */
-async function updateNote(vault: Vault, { task, input, signal }: NoteUpdate): Promise<UpdatedNote> {
-  const { due, tags } = input
-  if (task.target === undefined || (due === undefined && tags === undefined)) return {}
-  const { path } = await seekNote(vault, task.target, signal)
+/** Leaves front matter alone that is missing or has syntax that is not read here: the list is what counts. */
+async function updateNote(
+  vault: Vault,
+  { due, tags }: Input,
+  { target, signal }: { target: string | undefined; signal: AbortSignal },
+): Promise<UpdatedNote> {
+  if (target === undefined || (due === undefined && tags === undefined)) return {}
+  const { path } = await seekNote(vault, target, signal)
   const { changed } = await vault.edit(path, text => {
     if (text === undefined) return undefined
     const dated = due === undefined ? text : changedField(text, 'due', due ?? undefined)
@@ -93,15 +94,9 @@ async function updateNote(vault: Vault, { task, input, signal }: NoteUpdate): Pr
   return changed ? { note: path } : {}
 }
 
-interface NoteUpdate {
-  task: Task
-  input: Input
-  signal: AbortSignal
-}
-
 type UpdatedNote = { note?: string; noteProblem?: string }
 
-/** The line is changed by then, and it is what counts. */
+/** The line in the list is changed by then, so the call has succeeded. */
 function asProblem(error: unknown): UpdatedNote {
   if (!(error instanceof Refusal)) throw error
   return { noteProblem: error.message }
@@ -112,10 +107,6 @@ function changedField(text: string, key: string, value: FieldValue | undefined):
   const changed = withField(lines, key, { value, ending: endingOf(lines) })
   return changed ? joinLines(changed) : text
 }
-
-const CompleteInput = z.strictObject({
-  task: TaskReference,
-})
 
 const CompleteOutput = z.object({
   title: z.string(),
@@ -135,7 +126,7 @@ export function createTaskComplete(vaults: Vaults, now: () => Date) {
       'It does not remove the task or its note, and leaves tasks that come again to Obsidian.',
     section: 'notes',
     command: { name: 'task-complete' },
-    input: CompleteInput,
+    input: z.strictObject({ task: TaskReference }),
     output: CompleteOutput,
     examples: [{ query: 'I bought the milk', input: { task: 'Buy milk' } }],
     mutates: true,
@@ -148,22 +139,18 @@ export function createTaskComplete(vaults: Vaults, now: () => Date) {
         vaults,
         context,
         about: input.task,
-        work: vault => complete(vault, { wanted: input.task, config: context.config, today: dayOf(now()) }),
+        work: vault => complete(vault, input.task, { config: context.config, today: dayOf(now()) }),
       }),
   })
 }
 
-async function complete(vault: Vault, options: { wanted: string; config: NotesConfig; today: string }) {
-  const { wanted, config, today } = options
+async function complete(vault: Vault, wanted: string, { config, today }: { config: NotesConfig; today: string }) {
   const { task, changed } = await editTask(vault, {
     wanted,
     config,
     change(line, { status, recurs, title }) {
       if (status === 'done') return line
-      if (recurs)
-        throw new Refusal(
-          `"${title}" comes again when it is done, and only Obsidian makes the next one. Complete it there.`,
-        )
+      if (recurs) throw new Refusal(`"${title}" recurs, and only Obsidian makes the next task. Complete it there.`)
       return withStatus(line, 'done', today)
     },
   })

@@ -35,10 +35,10 @@ const Input = z.strictObject({
       abort: true,
     })
     .refine(isSafeTitle, 'is too long, or ends in a dot')
-    .describe('What is to be done, in a few words. It becomes the name of a note.'),
+    .describe('What to do, in a few words. It becomes the name of a note.'),
   due: Day.optional().describe('The day it is due, as 2026-12-01.'),
   tags: z.array(Tag).max(20).default([]).describe('Tags without "#".'),
-  text: NoteText.default('').describe('What else there is to say about it, as Markdown; it goes into the note.'),
+  text: NoteText.default('').describe('More about the task, as Markdown; it goes into the note.'),
 })
 type Input = z.infer<typeof Input>
 
@@ -50,7 +50,7 @@ const Output = z.object({
   ...ROUTE_OUTPUT,
 })
 
-/** What a call leaves behind: the note with the operation's id in it, and a link to it in the list. */
+/** The effects: a note with the operation's id in it, and a link to it in the list. */
 export const TASK_EFFECTS: readonly [EffectSpec, EffectSpec] = [
   {
     name: 'note',
@@ -92,22 +92,20 @@ export function createTaskCreate(vaults: Vaults, now: () => Date) {
     effects: TASK_EFFECTS,
     consent: ['notes.write'],
     handler: (input, context: CallContext<NotesConfig>) =>
-      answerWith({ vaults, context, about: input.title, work: vault => create(vault, { input, context, now }) }),
+      answerWith({ vaults, context, about: input.title, work: vault => create(vault, input, { context, now }) }),
   })
 }
 
-interface Creation {
-  input: Input
-  context: CallContext<NotesConfig>
-  now: () => Date
-}
-
-/** The note first: a link to nothing would look like a task that lost its note. */
-async function create(vault: Vault, { input, context, now }: Creation) {
+/** Writes the note first: a link to nothing would look like a task that lost its note. */
+async function create(
+  vault: Vault,
+  input: Input,
+  { context, now }: { context: CallContext<NotesConfig>; now: () => Date },
+) {
   const { config, operationId: id } = context
   const target = `${config.taskPrefix}${input.title}`
   const note = `${target}.md`
-  // A list that cannot be read, or has the task already, is told before there is a note without a line.
+  // An unreadable list, or one with the task, is refused before there is a note without a line.
   const list = (await vault.read(config.taskList)) ?? ''
   if (isWanted(context, 'note'))
     await vault.edit(note, text => {
@@ -117,25 +115,25 @@ async function create(vault: Vault, { input, context, now }: Creation) {
   if (isWanted(context, 'line'))
     await vault
       .edit(config.taskList, text => withLine(text, input, target))
-      .catch(error => raiseHalf(error, note, config))
+      .catch(error => throwPartial(error, note, config))
   const data = { id, title: input.title, note, list: config.taskList }
   return { text: `Made the task "${input.title}": its note is "${note}", its line is in "${config.taskList}".`, data }
 }
 
-/** Half of a task is neither done nor refused: the effects show what is missing. */
-function raiseHalf(error: unknown, note: string, { taskList }: NotesConfig): never {
+/** A note without its line is neither done nor refused; the effects show what is missing. */
+function throwPartial(error: unknown, note: string, { taskList }: NotesConfig): never {
   const reason = error instanceof Refusal ? error.message : errnoOf(error)
   if (reason === undefined) throw error
   const message = `The note "${note}" is there, but its line in "${taskList}" could not be written: ${reason}`
   throw new AppError('OUTCOME_UNKNOWN', message, { cause: error })
 }
 
-/** On the first attempt all of it; on a later one what is still missing. */
+/** The first attempt writes everything, a later one only what is missing. */
 function isWanted({ missingEffects }: CallContext, name: string): boolean {
   return missingEffects.length === 0 || missingEffects.some(effect => effect.name === name)
 }
 
-/** A second line for one note would be one task twice. One that is over does not keep its title from being used again. */
+/** Two lines for one note would be the same task twice. A finished task does not block its title. */
 function refuseListed(list: string, target: string, { taskList }: NotesConfig): void {
   const listed = tasksIn(splitLines(list)).find(task => !isOver(task) && isLinkTo(task, target))
   if (!listed) return
@@ -145,22 +143,18 @@ function refuseListed(list: string, target: string, { taskList }: NotesConfig): 
   )
 }
 
-/** By its path, or by its name alone, which would lead to the new note too. */
+/** By its path, or by its name alone, which would also lead to the new note. */
 function isLinkTo(task: Task, target: string): boolean {
   return linksTo(task, target) || linksTo(task, baseName(target))
 }
 
-interface NewNote {
-  input: Input
-  id: string
-  note: string
-  now: Date
-}
-
-function newNote(existing: string | undefined, { input, id, note, now }: NewNote): string | undefined {
+function newNote(
+  existing: string | undefined,
+  { input, id, note, now }: { input: Input; id: string; note: string; now: Date },
+): string | undefined {
   if (existing !== undefined) {
     const matter = frontMatterOf(splitLines(existing))
-    // An earlier attempt of this very operation made it.
+    // An earlier attempt of the same operation made it.
     if (matter && fieldsAsData(matter).id === id) return undefined
     throw new Refusal(`There is a note "${note}" already, and it was left alone. Choose another title.`)
   }
@@ -178,6 +172,6 @@ function withLine(text: string | undefined, { due, tags }: Input, target: string
   const lines = splitLines(text ?? '')
   if (tasksIn(lines).some(task => !isOver(task) && linksTo(task, target))) return undefined
   const ending = endingOf(lines)
-  const line = { text: writeTaskLine({ target, due, tags: [...new Set(tags)] }), end: ending }
+  const line = { text: writeTaskLine(target, due, [...new Set(tags)]), end: ending }
   return joinLines(insertLines(lines, lines.length, [line], ending))
 }

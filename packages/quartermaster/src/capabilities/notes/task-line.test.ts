@@ -23,7 +23,7 @@ describe('a line with a box', () => {
   })
 
   it('is read back as it was written', () => {
-    const line = writeTaskLine({ target: 'Tasks/Übung 🌱', due: '2026-12-01', tags: ['home', 'a/b'] })
+    const line = writeTaskLine('Tasks/Übung 🌱', '2026-12-01', ['home', 'a/b'])
     expect(line).toBe('- [ ] [[Tasks/Übung 🌱]] 📅 2026-12-01 #home #a/b')
     expect(parseTaskLine(line)).toMatchObject({ target: 'Tasks/Übung 🌱', due: '2026-12-01', tags: ['home', 'a/b'] })
   })

@@ -10,8 +10,8 @@ const Input = z.strictObject({
   status: z
     .enum(['open', 'done', 'cancelled', 'all'])
     .default('open')
-    .describe('Which tasks; "open" are all that are neither done nor cancelled.'),
-  tag: Tag.optional().describe('Only tasks with this tag, without "#"; those below it count too.'),
+    .describe('Which tasks; "open": all that are neither done nor cancelled.'),
+  tag: Tag.optional().describe('Only tasks with this tag or one below it, without "#".'),
   dueBy: Day.optional().describe('Only tasks that are due on this day or before.'),
   limit: z.number().int().min(1).max(500).default(100).describe('The most tasks.'),
 })
@@ -67,7 +67,7 @@ export function createTaskList(vaults: Vaults) {
 function list(text: string | undefined, input: Input, note: string): Done<Listed> {
   const found = tasksIn(splitLines(text ?? '')).filter(task => isWanted(task, input))
   const tasks = found.slice(0, input.limit).map(shown)
-  const lines = tasks.map(inWords)
+  const lines = tasks.map(taskText)
   if (lines.length === 0) lines.push(text === undefined ? `"${note}" does not exist yet.` : 'There are no such tasks.')
   if (found.length > tasks.length) lines.push(`[${found.length - tasks.length} more; narrow it, or raise limit]`)
   return { text: lines.join('\n'), data: { tasks, found: found.length, list: note } }
@@ -92,7 +92,7 @@ function shown({ title, status, target, due, completed, tags, index }: Task): Li
   }
 }
 
-function inWords({ title, status, due, tags }: Listed['tasks'][number]): string {
+function taskText({ title, status, due, tags }: Listed['tasks'][number]): string {
   const parts = [title, ...(status === 'open' ? [] : [`(${status})`]), ...(due ? [`due ${due}`] : [])]
   return [...parts, ...tags.map(tag => `#${tag}`)].join(' ')
 }

@@ -7,11 +7,11 @@ import type { Vault } from './vault.ts'
 
 /** A task in the list note. */
 export interface Task extends TaskLine {
-  /** The index of its line. */
+  /** The index of its line in the list. */
   readonly index: number
 }
 
-/** The tasks of a list, in its order. A box in code or in a comment is none. */
+/** The tasks of a list, in its order. Boxes in code or comments do not count. */
 export function tasksIn(lines: readonly Line[]): Task[] {
   const prose = proseOf(lines)
   return lines.flatMap(({ text }, index) => {
@@ -20,12 +20,12 @@ export function tasksIn(lines: readonly Line[]): Task[] {
   })
 }
 
-/** The one task that is meant: by its title, or by its note. Of several with one title the open one. */
+/** The task with this title or note; among several the open one. */
 function pickTask(tasks: readonly Task[], wanted: string, config: NotesConfig): Task {
-  const found = tasks.filter(task => isCalled(task, wanted, config))
+  const found = tasks.filter(task => matches(task, wanted, config))
   const waiting = found.filter(({ status }) => status === 'open' || status === 'inProgress')
   const [first, second] = waiting.length > 0 ? waiting : found.slice(-1)
-  if (!first) throw new Refusal(`There is no task "${wanted}" in "${config.taskList}". Look with task_list.`)
+  if (!first) throw new Refusal(`There is no task "${wanted}" in "${config.taskList}". Find tasks with task_list.`)
   if (!second) return first
   const lines = waiting.map(({ index }) => index + 1).join(', ')
   throw new Refusal(
@@ -33,31 +33,25 @@ function pickTask(tasks: readonly Task[], wanted: string, config: NotesConfig): 
   )
 }
 
-/** Whether nothing is left to be done about it. */
+/** Whether the task is done or cancelled. */
 export function isOver({ status }: TaskLine): boolean {
   return status === 'done' || status === 'cancelled'
 }
 
-/** Whether a task links to this note. */
 export function linksTo({ target }: TaskLine, note: string): boolean {
   return target !== undefined && fold(withoutEnding(target)) === fold(withoutEnding(note))
 }
 
-function isCalled(task: TaskLine, wanted: string, { taskPrefix }: NotesConfig): boolean {
+function matches(task: TaskLine, wanted: string, { taskPrefix }: NotesConfig): boolean {
   const name = wanted.trim().replace(/^\[\[(.*)\]\]$/s, '$1')
   return fold(task.title) === fold(name) || linksTo(task, name) || linksTo(task, `${taskPrefix}${name}`)
 }
 
-interface TaskEdit {
-  /** The title or note of the task. */
-  wanted: string
-  config: NotesConfig
-  /** Its line as it is to be. */
-  change(line: string, task: Task): string
-}
-
-/** Changes the line of one task and nothing else in the list. */
-export async function editTask(vault: Vault, { wanted, config, change }: TaskEdit): Promise<EditedTask> {
+/** Changes the line of one task, named by its title or note, and answers the task before the change. */
+export async function editTask(
+  vault: Vault,
+  { wanted, config, change }: { wanted: string; config: NotesConfig; change(line: string, task: Task): string },
+): Promise<{ task: Task; changed: boolean }> {
   let found: Task | undefined
   const { changed } = await vault.edit(config.taskList, text => {
     if (text === undefined) throw new Refusal(`There is no list of tasks yet: "${config.taskList}" does not exist.`)
@@ -73,32 +67,25 @@ export async function editTask(vault: Vault, { wanted, config, change }: TaskEdi
   return { task: found, changed }
 }
 
-interface EditedTask {
-  /** As it was. */
-  readonly task: Task
-  readonly changed: boolean
-}
-
-/** What the mark in a task's box says. */
 type TaskStatus = 'open' | 'inProgress' | 'done' | 'cancelled' | 'other'
 
 /** A line with a box, read the way Obsidian and its Tasks plugin do. */
 interface TaskLine {
   readonly status: TaskStatus
-  /** What it is called: the note it links to first, or its own text. */
+  /** The name of the first linked note, or its own text. */
   readonly title: string
-  /** The note it links to first. */
+  /** The first linked note. */
   readonly target?: string
-  /** When it is due, as `2026-12-01`. */
+  /** A day such as `2026-12-01`. */
   readonly due?: string
   readonly completed?: string
   /** Without the `#`. */
   readonly tags: readonly string[]
-  /** Whether it comes again when it is done. */
+  /** Whether Obsidian makes a new task when it is done. */
   readonly recurs: boolean
 }
 
-// A mark of byte order may stand before the first line of a note.
+// A byte order mark may precede the first line of a note.
 const BOX = /^\uFEFF?(?:[ \t]*>)*[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]+\[(.)\](?=[ \t])/su
 // Signs of the Tasks plugin; some keyboards put a variation selector behind them.
 const DUE = /📅\uFE0F?[ \t]*(\d{4}-\d{2}-\d{2})/u
@@ -117,7 +104,7 @@ const STATUS: Readonly<Record<string, TaskStatus>> = {
 }
 const MARK = { open: ' ', inProgress: '/', done: 'x', cancelled: '-' } as const
 
-/** Reads a line, or tells that it has no box. */
+/** Reads a line; `undefined` without a box. */
 export function parseTaskLine(text: string): TaskLine | undefined {
   const box = BOX.exec(text)
   if (!box) return undefined
@@ -138,26 +125,17 @@ export function parseTaskLine(text: string): TaskLine | undefined {
   }
 }
 
-/** Whether a title has something that readers of tasks who look into links would take for a date of the task. */
+/** Whether a title has signs that some readers of tasks would take for a date of the task. */
 export function hasSigns(title: string): boolean {
   return SIGNED.test(title)
 }
 
-/** A new task. */
-export function writeTaskLine({
-  target,
-  due,
-  tags,
-}: {
-  target: string
-  due?: string | undefined
-  tags: readonly string[]
-}) {
+export function writeTaskLine(target: string, due: string | undefined, tags: readonly string[]): string {
   const parts = [`- [ ] [[${target}]]`, ...(due === undefined ? [] : [`📅 ${due}`]), ...tags.map(tag => `#${tag}`)]
   return parts.join(' ')
 }
 
-/** The line with another mark in its box. The day of completion comes and goes with it. */
+/** The line with another mark in its box, and the day of completion added or removed. */
 export function withStatus(text: string, status: keyof typeof MARK, today: string): string {
   const [box = ''] = BOX.exec(text) ?? []
   const opening = box.lastIndexOf('[')
@@ -175,7 +153,7 @@ export function withDue(text: string, due: string | undefined): string {
   return `${text.slice(0, at)}${due}${text.slice(at + due.length)}`
 }
 
-/** The line with these tags and no others. Those that stay are not touched. */
+/** The line with exactly these tags. Present ones are not moved. */
 export function withTags(text: string, tags: readonly string[]): string {
   const wanted = new Set(tags)
   const found = tagsIn(text)
@@ -187,13 +165,12 @@ export function withTags(text: string, tags: readonly string[]): string {
   return tags.filter(tag => !kept.has(tag)).reduce((line, tag) => withPart(line, `#${tag}`), bare)
 }
 
-/** What is left of a text without its signs, dates and tags. */
 function plainTitle(body: string): string {
   const bare = withTags(withoutPart(withoutPart(body, DUE), COMPLETED), [])
   return bare.trim()
 }
 
-/** With one more part, before a block's id and the spaces at the end, which mean something at the end only. */
+/** Adds a part before a block id and trailing spaces, which have a meaning at the end only. */
 function withPart(text: string, part: string): string {
   const content = text.trimEnd()
   const id = /[ \t]\^[A-Za-z0-9-]+$/.exec(content)
@@ -208,21 +185,14 @@ function withoutPart(text: string, part: RegExp): string {
   return text.slice(0, from) + text.slice(found.index + found[0].length)
 }
 
-interface FoundTag {
-  readonly tag: string
-  /** With the space before it. */
-  readonly from: number
-  readonly to: number
-}
-
-/** Tags in a text. */
-function tagsIn(text: string): FoundTag[] {
+/** The tags of a text. `from` includes the space before a tag. */
+function tagsIn(text: string): { tag: string; from: number; to: number }[] {
   return [...masked(text).matchAll(TAG)]
     .filter(([, , tag = '']) => !/^\d+$/.test(tag))
     .map(match => ({ tag: match[2] ?? '', from: match.index, to: match.index + match[0].length }))
 }
 
-/** The text, as long as it is, without its links and code: what stands in them is part of a name, and no sign. */
+/** The text with links and code blanked out at the same length: they contain no signs of the task. */
 function masked(text: string): string {
   return text.replace(/\[\[[^[\]]*\]\]|`[^`]*`/g, hidden => '\0'.repeat(hidden.length))
 }

@@ -10,26 +10,23 @@ import {
   Changed,
   createDiskStore,
   type DiskStore,
-  type Kept,
   MOST_WRITTEN_BYTES,
   type NoteStore,
   type NoteWrite,
   ObsidianUnavailable,
+  type StoredNote,
 } from './disk-store.ts'
 import type { Obsidian, ObsidianServer } from './obsidian.ts'
 import type { ObsidianClient } from './obsidian-client.ts'
 
 /** An agent's notes during one call. */
 export interface Vault {
-  /** The text of a note, or nothing when there is none. */
+  /** The text of a note; `undefined` when there is none. */
   read(path: string): Promise<string | undefined>
-  /**
-   * Reads a note, changes it and writes the result if the note was not written meanwhile; otherwise starts again. A change that
-   * returns `undefined` leaves the note alone.
-   */
+  /** Reads, changes and writes a note; starts again when it was written meanwhile. `undefined` leaves the note alone. */
   edit(path: string, change: Change): Promise<Edited>
-  /** Which way the notes took so far. */
-  taken(): Taken
+  /** How the notes were reached so far. */
+  routeUsed(): RouteUsed
   readonly sandbox: Sandbox
 }
 
@@ -40,33 +37,28 @@ interface Edited {
   readonly created: boolean
 }
 
-interface VaultsDeps {
-  walls: Walls
-  obsidian: Obsidian
-  queue: PathQueue
-}
-
 /** The vaults of all agents. */
 export interface Vaults {
   enter<T>(context: CallContext<NotesConfig>, work: (vault: Vault) => Promise<T>): Promise<T>
 }
 
-// A note that changes more often than this within one call is written all the time.
+// A note that changes more often within one call is written all the time.
 const ATTEMPTS = 5
 
-export function createVaults({ walls, obsidian, queue }: VaultsDeps): Vaults {
+export function createVaults(walls: Walls, obsidian: Obsidian): Vaults {
+  const queue = createPathQueue()
   return {
     enter: ({ config, signal, log }, work) =>
       walls.enter(config, async sandbox => {
-        const disk = createDiskStore({ sandbox, vault: config.vault, signal })
+        const disk = createDiskStore(sandbox, config.vault, signal)
         const route = createRoute({ config, disk, obsidian, signal, log })
         try {
           return await work({
             sandbox,
-            taken: route.taken,
+            routeUsed: route.routeUsed,
             read: async path => (await route.read(path))?.text,
             edit: (path, change) =>
-              queue(`${config.vault}\n${fold(path)}`, () => editNote({ route, path, change, signal })),
+              queue(`${config.vault}\n${fold(path)}`, () => editNote(path, change, { route, signal })),
           })
         } finally {
           route.close()
@@ -75,14 +67,11 @@ export function createVaults({ walls, obsidian, queue }: VaultsDeps): Vaults {
   }
 }
 
-interface EditOptions {
-  route: Route
-  path: string
-  change: Change
-  signal: AbortSignal
-}
-
-async function editNote({ route, path, change, signal }: EditOptions): Promise<Edited> {
+async function editNote(
+  path: string,
+  change: Change,
+  { route, signal }: { route: Route; signal: AbortSignal },
+): Promise<Edited> {
   for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
     const seen = await route.read(path)
     const text = change(seen?.text)
@@ -111,46 +100,49 @@ function refuseTooLong(path: string, text: string): void {
     )
 }
 
-/** Which way notes were read and written. */
-export interface Taken {
+/** How notes were read and written. */
+export interface RouteUsed {
   readonly through: 'obsidian' | 'disk'
-  /** Why it was the disk although Obsidian is configured. */
+  /** Why the disk was used although Obsidian is configured. */
   readonly fallback?: string
 }
 
-/** The way to the notes of one call: through Obsidian while that works, else by disk for the rest of the call. */
+/** Reaches the notes of one call through Obsidian; once that fails, by disk for the rest of the call. */
 interface Route extends NoteStore {
-  taken(): Taken
+  routeUsed(): RouteUsed
   close(): void
 }
 
-interface RouteDeps {
+function createRoute({
+  config,
+  disk,
+  obsidian,
+  signal,
+  log,
+}: {
   config: NotesConfig
   disk: DiskStore
   obsidian: Obsidian
   signal: AbortSignal
   log: Log
-}
-
-function createRoute({ config, disk, obsidian, signal, log }: RouteDeps): Route {
+}): Route {
   const { rest, vault, label } = config
-  if (!rest) return { read: disk.read, write: disk.write, taken: () => ({ through: 'disk' }), close: () => {} }
-  const way: ObsidianServer = { rest, vault, label }
+  if (!rest) return { read: disk.read, write: disk.write, routeUsed: () => ({ through: 'disk' }), close: () => {} }
+  const server: ObsidianServer = { rest, vault, label }
   let client: ObsidianClient | undefined
   let fallback: string | undefined
 
-  /** Does something through Obsidian, or by disk from the first time on that Obsidian cannot. */
-  async function take<T>(through: (client: ObsidianClient) => Promise<T>, byDisk: () => Promise<T>): Promise<T> {
+  async function tryObsidian<T>(through: (client: ObsidianClient) => Promise<T>, byDisk: () => Promise<T>): Promise<T> {
     if (fallback !== undefined) return byDisk()
     try {
-      client ??= await obsidian.open(way, signal)
+      client ??= await obsidian.open(server, signal)
       return await through(client)
     } catch (error) {
       if (!(error instanceof ObsidianUnavailable)) throw error
       fallback = error.message
       if (!error.isKnown) {
         log.warn('notes go by disk', { reason: error.message })
-        obsidian.report(way, error.message)
+        obsidian.report(server, error.message)
       }
       return byDisk()
     }
@@ -158,31 +150,30 @@ function createRoute({ config, disk, obsidian, signal, log }: RouteDeps): Route 
 
   return {
     read: path =>
-      take(
+      tryObsidian(
         client => readBoth(path, disk, client),
         () => disk.read(path),
       ),
     write: (path, write) =>
-      take(
+      tryObsidian(
         client => writeThrough(path, write, { disk, client }),
         () => disk.write(path, write),
       ),
-    // A call that touched no note only used the folder.
-    taken: () => (client && fallback === undefined ? { through: 'obsidian' } : toDisk(fallback)),
+    // Calls that touched no note only used the folder.
+    routeUsed: () => {
+      if (fallback !== undefined) return { through: 'disk', fallback }
+      return { through: client ? 'obsidian' : 'disk' }
+    },
     close: () => client?.close(),
   }
 }
 
-function toDisk(fallback: string | undefined): Taken {
-  return fallback === undefined ? { through: 'disk' } : { through: 'disk', fallback }
-}
+// An editor may save between two reads; a lasting difference means another vault.
+const READS = 3
 
-// An editor may save between two reads; a difference that stays is another vault.
-const LOOKS = 3
-
-/** Reads past the walls, and only what is the same on both sides: otherwise another vault is open there. */
-async function readBoth(path: string, disk: DiskStore, client: ObsidianClient): Promise<Kept | undefined> {
-  for (let look = 0; look < LOOKS; look++) {
+/** Reads a note on disk and in Obsidian. Texts that differ mean that Obsidian has another vault open. */
+async function readBoth(path: string, disk: DiskStore, client: ObsidianClient): Promise<StoredNote | undefined> {
+  for (let look = 0; look < READS; look++) {
     const here = await disk.read(path)
     const there = await client.get(path)
     if (here?.text === there?.text) return there
@@ -190,39 +181,35 @@ async function readBoth(path: string, disk: DiskStore, client: ObsidianClient): 
   throw new ObsidianUnavailable(`Obsidian shows another "${path}" than the folder has; it may have another vault open.`)
 }
 
-interface Through {
-  disk: DiskStore
-  client: ObsidianClient
-}
-
-async function writeThrough(path: string, write: NoteWrite, { disk, client }: Through): Promise<void> {
+async function writeThrough(
+  path: string,
+  write: NoteWrite,
+  { disk, client }: { disk: DiskStore; client: ObsidianClient },
+): Promise<void> {
   await disk.prepare(path, write.seen)
   const now = await client.get(path)
   if (now?.text !== write.seen?.text) throw new Changed()
   const seen = write.seen && { ...write.seen, tag: now?.tag }
-  const doubt = await client.put(path, { text: write.text, seen }).then(() => 'said', doubtful)
+  const doubt = await client.put(path, { text: write.text, seen }).then(() => undefined, doubtReason)
   if ((await disk.read(path))?.text === write.text) return
   throw new AppError(
     'OUTCOME_UNKNOWN',
-    doubt === 'said'
-      ? `Obsidian said that it wrote "${path}", but the folder does not show it. Look with note_read, and whether it has this vault open.`
-      : `The connection to Obsidian was lost while "${path}" was written (${doubt}). Look with note_read whether it is there.`,
+    doubt === undefined
+      ? `Obsidian reported that it wrote "${path}", but the folder does not show it. Check with note_read, and whether Obsidian has this vault open.`
+      : `The connection to Obsidian was lost while "${path}" was written (${doubt}). Check with note_read whether the text is there.`,
   )
 }
 
-/** The reason to doubt whether a write took place. Whatever surely wrote nothing is thrown on. */
-function doubtful(error: unknown): string {
+/** Why a write may have taken place. Throws errors that certainly wrote nothing. */
+function doubtReason(error: unknown): string {
   if (error instanceof ObsidianUnavailable && error.mayHaveWritten) return error.message
   throw error
 }
 
-/** Does works on the same thing one after the other, and works on different things at once. */
-type PathQueue = <T>(path: string, work: () => Promise<T>) => Promise<T>
-
-/** Two edits of this process would otherwise both look, both find nothing changed, and one would be lost. */
-export function createPathQueue(): PathQueue {
+/** Runs edits of the same note one after the other: at the same time both would find it unchanged, and one would be lost. */
+function createPathQueue() {
   const last = new Map<string, Promise<unknown>>()
-  return (path, work) => {
+  return <T>(path: string, work: () => Promise<T>): Promise<T> => {
     const turn = (last.get(path) ?? Promise.resolve()).then(work, work)
     const settled = turn
       .catch(() => {})

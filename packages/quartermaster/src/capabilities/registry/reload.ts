@@ -2,10 +2,10 @@ import { z } from 'zod'
 import { RecheckAnswer, ReloadReport, TOOL_NAMES } from '../../contracts/index.ts'
 import { defineTool, type RegistryService } from '../../core/catalogue/index.ts'
 
-/** A thousand files take seconds; a disk that hangs is given up by the sources themselves after a minute. */
+/** A thousand files take seconds; the sources stop waiting for a hanging disk after a minute. */
 const TIMEOUT_MS = 120_000
 
-/** The tool that loads what was changed. */
+/** The tool that loads changed definitions. */
 export function createReload(registry: RegistryService) {
   return defineTool({
     name: TOOL_NAMES.reload,
@@ -37,29 +37,29 @@ const Input = z.strictObject({
     .describe(
       'A tool, dependency or capability; "tool:x", "dependency:x" or "capability:x" where one name means several.',
     ),
-  force: z.boolean().default(false).describe('Look at once, although it was looked at a moment ago.'),
+  force: z.boolean().default(false).describe('Check at once, also right after the last check.'),
 })
 
-/** The tool that has something looked at again. */
+/** The tool that checks dependencies again. */
 export function createRecheck(registry: RegistryService) {
   return defineTool({
     name: TOOL_NAMES.recheck,
-    title: 'Look again',
+    title: 'Check again',
     short:
-      'Looks again at what a disabled tool, a dependency or a capability is missing, and brings back all that works again.',
+      'Checks again what a disabled tool, a dependency or a capability is missing, and brings back all that works again.',
     whenToUse:
       'When something outside was repaired and its tools are still disabled. ' +
       'Probes only what is missing, at most every half minute for each dependency unless forced, and never what its ' +
       'owner switched off. Comes back with whether all is there now, what is still missing and why, and when it may be ' +
-      'checked again. Calling a disabled tool does the same by itself. It loads no changed code: that is registry_reload.',
+      'checked again. Calling a disabled tool does the same automatically. It loads no changed code: that is registry_reload.',
     command: { none: 'The owner has quartermaster recheck NAME.' },
     input: Input,
     output: RecheckAnswer,
     examples: [
       { query: 'the mail server is back', input: { name: 'dependency:smtp' } },
-      { query: 'look now, whatever you saw before', input: { name: 'send_mail', force: true } },
+      { query: 'check now, right after the last check', input: { name: 'send_mail', force: true } },
     ],
-    // It looks, and what it learns was true before.
+    // A check changes nothing: its result was true before.
     mutates: false,
     handler: ({ name, force }) => registry.recheck(name, { force }),
   })

@@ -3,7 +3,7 @@ import { AppError, DependencyStatus, Problem } from '../../contracts/index.ts'
 import { defineTool, type Generation, type RegistryService, type Tool } from '../../core/catalogue/index.ts'
 import { type Address, missingInWords, parseAddress, requirementsOf } from '../../core/health/index.ts'
 
-/** More is not read; a name or a state narrows it. */
+/** A longer list is cut; a name or a state narrows it. */
 const MOST = 200
 
 const Input = z.strictObject({
@@ -46,7 +46,7 @@ const Output = z.object({
   isCut: z.boolean().describe('Whether there is more than is shown.'),
 })
 
-/** The tool that shows what there is and whether it works. */
+/** The tool that shows all definitions and whether they work. */
 export function createStatus(registry: RegistryService) {
   return defineTool({
     name: 'registry_status',
@@ -57,13 +57,13 @@ export function createStatus(registry: RegistryService) {
       'To find out why a tool is disabled or missing for any agent, and what is wrong with definitions. ' +
       'Comes back with counts, the tools in trouble (or all of a state), those that are held back, every dependency ' +
       'with state, reason and age, and the problems. A name narrows it to one tool, dependency or capability and what belongs to it. ' +
-      'It only shows: registry_recheck looks again, registry_reload loads changes.',
+      'It only shows: registry_recheck checks again, registry_reload loads changes.',
     command: { none: 'The owner has quartermaster status, tools and doctor.' },
     input: Input,
     output: Output,
     examples: [
       { query: 'what does not work here?', input: {} },
-      { query: 'what hangs on the mail server?', input: { name: 'dependency:smtp' } },
+      { query: 'what depends on the mail server?', input: { name: 'dependency:smtp' } },
     ],
     mutates: false,
     handler: input => statusOf(input, registry),
@@ -75,7 +75,7 @@ function statusOf({ name, state }: Input, registry: RegistryService): z.infer<ty
   const scope = scopeOf(name, generation, registry.problems())
   const lines = scope.tools.map(tool => lineOf(tool, registry))
   const active = lines.filter(line => line.state === 'active').length
-  const wanted = lines.filter(line => (state === undefined ? isWorthTelling(line, scope) : line.state === state))
+  const wanted = lines.filter(line => (state === undefined ? isShown(line, scope) : line.state === state))
   const dependencies = registry.dependencies().filter(one => scope.dependencies.has(one.name))
   const { problems } = scope
   const withheld = scope.withheld.map(({ name: called, capability, reason }) => ({ name: called, capability, reason }))
@@ -92,7 +92,7 @@ function statusOf({ name, state }: Input, registry: RegistryService): z.infer<ty
 }
 
 /** A named item is always shown; of everything, only what is in trouble. */
-function isWorthTelling({ state, recovering }: z.infer<typeof ToolLine>, { isAll }: Scope): boolean {
+function isShown({ state, recovering }: z.infer<typeof ToolLine>, { isAll }: Scope): boolean {
   return !isAll || state === 'disabled' || recovering
 }
 
@@ -103,17 +103,15 @@ function lineOf(tool: Tool, registry: RegistryService): z.infer<typeof ToolLine>
   return { name, capability, short, state: 'disabled', recovering, reason: missingInWords(registry.missing(tool)) }
 }
 
-/** What a question about the registry is about. */
 interface Scope {
   readonly isAll: boolean
   readonly tools: readonly Tool[]
-  /** Those that are not offered. */
   readonly withheld: readonly Withheld[]
   readonly dependencies: ReadonlySet<string>
   readonly problems: readonly Problem[]
 }
 
-/** Everything, or what belongs to a name: the tools that need it or that it consists of, what those hang on, and what is wrong. */
+/** Everything, or what belongs to a name: its tools or the tools that need it, their dependencies, and problems. */
 function scopeOf(name: string | undefined, generation: Generation, problems: readonly Problem[]): Scope {
   const tools = [...generation.tools.values()]
   const withheld = withheldIn(generation)
@@ -175,12 +173,12 @@ function withParents(names: readonly string[], { dependencies }: Generation): Se
   return found
 }
 
-/** Whether a problem stands in one of these files or sources. The place may have a line behind it. */
+/** Whether a problem is in one of these files or sources. */
 function isIn({ where }: Problem, units: ReadonlySet<string>): boolean {
   return units.has(fileOf(where))
 }
 
-/** Whether a problem speaks of something by this name: as what it is about, as its file, or in its words. */
+/** Whether a problem has this name as its subject, as its file, or in its message. */
 function isAboutName({ where, subject = '', message }: Problem, name: string): boolean {
   const file = fileOf(where)
   const base = file.slice(file.lastIndexOf('/') + 1)
@@ -188,13 +186,13 @@ function isAboutName({ where, subject = '', message }: Problem, name: string): b
   return names.includes(name) || message.includes(`"${name}"`)
 }
 
+/** Without the line number. */
 function fileOf(where: string): string {
   return where.replace(/:\d+$/, '')
 }
 
 /** A tool that a capability has and does not offer. */
 interface Withheld {
-  /** The name it would be called by. */
   readonly name: string
   /** Its name in its own definition. */
   readonly ownName: string
@@ -202,7 +200,6 @@ interface Withheld {
   readonly reason: string
 }
 
-/** All of them, in order of definition. */
 function withheldIn({ capabilities }: Generation): Withheld[] {
   return [...capabilities.values()].flatMap(({ key, hidden }) =>
     hidden.map(({ name, calledAs = name, reason }) => ({ name: calledAs, ownName: name, capability: key, reason })),

@@ -9,16 +9,15 @@ import type { WallWords } from './walls/requested-path.ts'
 import { createWalls, type Found, type Sandbox } from './walls/sandbox.ts'
 import { actorOf } from './workspace-io.ts'
 
-/** Calls are tried again within minutes. */
-const MOST_REMEMBERED = 200
+const MOST_REMEMBERED = 200 // Calls are retried within minutes.
 
-/** The files of a message: by their ids, and as the agent has named them. */
+/** The files of a message: their ids, and the references that the agent gave. */
 export interface Attached {
   readonly attachments: readonly string[]
   readonly named: readonly string[]
 }
 
-/** Makes ids of what an agent names: what is a path is handed in, where paths mean something. Throws `INPUT_INVALID`. */
+/** Turns an agent's references into ids; uploads paths, where the agent has a folder here. Throws `INPUT_INVALID`. */
 export type Attacher = (
   references: readonly string[] | undefined,
   context: CallContext,
@@ -26,18 +25,18 @@ export type Attacher = (
 
 export function createAttacher({ paths, attachments }: Pick<Services, 'paths' | 'attachments'>): Attacher {
   const openFiles = createFilesOpener(paths)
-  /** What calls have handed in, by the call and what it names: a new attempt means the same files. */
+  /** Uploaded ids by call and references: a new attempt at a call uses the same files. */
   const before = new Map<string, readonly string[]>()
 
-  /** The ids of files by their paths. What is wrong with one is found before any of them is handed in. */
-  async function handIn(wanted: readonly string[], context: CallContext): Promise<ReadonlyMap<string, string>> {
+  /** Uploads files and answers their ids by path. Opens all of them first, so that one bad file prevents the upload. */
+  async function upload(wanted: readonly string[], context: CallContext): Promise<ReadonlyMap<string, string>> {
     const ids = new Map<string, string>()
     const [first] = wanted
     if (first === undefined) return ids
     const service = await attachments()
     const actor = actorOf(context)
     const folder = service.folderOf(actor)
-    if (folder === undefined) throw notHere(first)
+    if (folder === undefined) throw cannotOpenPaths(first)
     return openFiles({ folder, paths: wanted, maxBytes: service.maxBytes }, async files => {
       for (const [i, file] of files.entries()) ids.set(wanted[i] ?? '', await service.receive(actor, file))
       return ids
@@ -46,7 +45,7 @@ export function createAttacher({ paths, attachments }: Pick<Services, 'paths' | 
 
   async function idsOf(named: readonly string[], context: CallContext): Promise<readonly string[]> {
     const wanted = new Set(named.filter(reference => !isAttachmentId(reference)))
-    const ids = await handIn([...wanted], context)
+    const ids = await upload([...wanted], context)
     return named.map(reference => ids.get(reference) ?? reference)
   }
 
@@ -61,13 +60,12 @@ export function createAttacher({ paths, attachments }: Pick<Services, 'paths' | 
   }
 }
 
-/** What the tools say about the input. */
 export const ATTACHMENTS_INPUT =
   'Files that go with it. Each is the id of an attachment that was uploaded before ("att_…") or, where your tools run beside you ' +
   '(quartermaster connect, or in your own process), the path of a file in your workspace folder. 25 MB per file unless set ' +
   'otherwise. All of them are sent, or nothing is.'
 
-function notHere(path: string): AppError {
+function cannotOpenPaths(path: string): AppError {
   const shown = path.length > 100 ? `${path.slice(0, 100)}…` : path
   const message = `"${escapeLine(shown)}" is not the id of an attachment, and over HTTP this server cannot open your paths.`
   const next =
@@ -75,7 +73,7 @@ function notHere(path: string): AppError {
   return new AppError('INPUT_INVALID', `${message} ${next} Nothing was sent.`)
 }
 
-/** Opens the files of an agent that go with a message, all of them or none, and does something with them while they are open. */
+/** Opens all files of a message, or none, and keeps them open during the work. */
 export type FilesOpener = <T>(request: FilesRequest, work: (files: readonly OpenedFile[]) => Promise<T>) => Promise<T>
 
 export interface FilesRequest {
@@ -83,7 +81,7 @@ export interface FilesRequest {
   readonly folder: string
   /** As the agent wrote them: absolute, or from that folder on. */
   readonly paths: readonly string[]
-  /** The most that one of them may have. */
+  /** The limit for each file. */
   readonly maxBytes: number
 }
 
@@ -92,20 +90,20 @@ export interface OpenedFile extends FileToAttach {
   readonly identity: string
 }
 
-const WORDS: WallWords = { look: 'a listing of that folder', setting: 'workspaceDir' }
+const MESSAGES: WallWords = { look: 'a listing of that folder', setting: 'workspaceDir' }
 const PIECE_BYTES = 64 * 1024
 
 /**
- * Opens regular files inside an agent's folder and nothing else. Each is opened once: what is sent is what was looked at,
- * whatever its path means by then. Throws in words for the agent.
+ * Opens only regular files inside an agent's folder. Each is opened once, so that the sent file is the checked one even
+ * when its path changes. Error messages are for the agent.
  */
 export function createFilesOpener(paths: Paths): FilesOpener {
-  const walls = createWalls({ paths, words: WORDS, anyNames: true })
+  const walls = createWalls({ paths, words: MESSAGES, anyNames: true })
   return ({ folder, paths: wanted, maxBytes }, work) => {
     const config = { roots: [{ label: folder, path: folder }], base: folder, editProject: false }
     return walls.enter(config, async sandbox => {
       const files: OpenedFile[] = []
-      for (const path of wanted) files.push(await inWords(path, () => openFile(sandbox, path, maxBytes)))
+      for (const path of wanted) files.push(await asAppError(path, () => openFile(sandbox, path, maxBytes)))
       return work(files)
     })
   }
@@ -120,7 +118,7 @@ async function openFile(sandbox: Sandbox, path: string, maxBytes: number): Promi
   const name = toStorable(basename(found.display))
   const judged = detectContent(await readUpTo(handle, HEAD_BYTES), name)
   const mediaType = judged.kind === 'text' ? 'text/plain' : judged.mimeType
-  // Each reading begins at its start: what could not be sent is sent once more.
+  // Each iteration reads from the start, so that sending can be repeated.
   const content = { [Symbol.asyncIterator]: () => piecesOf(handle, path) }
   // A program can set the modification time of a file, but not its change time.
   const identity = [dev, ino, size, mtimeNs, ctimeNs].join(':')
@@ -139,19 +137,19 @@ function tooLarge(path: string, maxBytes: number): AppError {
 
 async function* piecesOf(handle: FileHandle, path: string): AsyncGenerator<Uint8Array> {
   for (let position = 0; ; ) {
-    const piece = await inWords(path, () => readUpTo(handle, PIECE_BYTES, position))
+    const piece = await asAppError(path, () => readUpTo(handle, PIECE_BYTES, position))
     if (piece.length > 0) yield piece
     position += piece.length
     if (piece.length < PIECE_BYTES) return
   }
 }
 
-/** Messages of the file system name absolute paths, and are not passed on. */
-async function inWords<T>(path: string, work: () => Promise<T>): Promise<T> {
+/** Replaces messages of the file system, which contain absolute paths. */
+async function asAppError<T>(path: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (error) {
-    const refusal = refusalOf(path, error, WORDS)
+    const refusal = refusalOf(path, error, MESSAGES)
     if (refusal)
       throw new AppError('INPUT_INVALID', `${escapeLine(refusal.message)} Nothing was sent.`, { cause: error })
     const code = errnoOf(error)

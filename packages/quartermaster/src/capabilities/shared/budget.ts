@@ -4,23 +4,16 @@ type Stop = 'matches' | 'files' | 'bytes' | 'time'
 
 /** The limits of one search. The search checks them often and yields to the rest of the process. */
 export interface Budget {
-  /** What ended the work early. */
+  /** The limit that ended the search early. */
   readonly stoppedBy: Stop | undefined
-  /** Checked before each step: whether the search has to stop. The reason is kept in `stoppedBy`. */
+  /** Whether the search has to stop; sets `stoppedBy`. */
   isUsedUp(): boolean
   spend(amounts: { files?: number; bytes?: number; matches?: number; characters?: number }): void
   /** Yields to the event loop from time to time. Throws when the call was cancelled. */
   breathe(): Promise<void>
 }
 
-interface BudgetOptions {
-  matches: number
-  /** When the call ends at the latest, as epoch milliseconds. */
-  deadline: number
-  signal: AbortSignal
-}
-
-// Beyond these a search answers with what it has, and says so.
+// Beyond these limits a search returns its results so far, and says so.
 const MOST_FILES = 50_000
 const MOST_BYTES = 512 * 1024 * 1024
 const MOST_CHARACTERS = 100_000
@@ -29,7 +22,8 @@ const MOST_MILLISECONDS = 15_000
 const SHARE = 0.8
 const TURN_MILLISECONDS = 10
 
-export function createBudget({ matches, deadline, signal }: BudgetOptions): Budget {
+export function createBudget(options: { matches: number; deadline: number; signal: AbortSignal }): Budget {
+  const { matches, deadline, signal } = options
   const left = { matches, files: MOST_FILES, bytes: MOST_BYTES, characters: MOST_CHARACTERS }
   const started = Date.now()
   const end = started + Math.min(MOST_MILLISECONDS, (deadline - started) * SHARE)

@@ -135,13 +135,10 @@ export function sizeText(bytes: number): string {
   return `${(bytes / 1024 ** power).toFixed(1)} ${UNITS[power - 1]} (${bytes} bytes)`
 }
 
-// Some file systems (HFS+, folders of ext4 that ignore case) ignore invisible characters.
+// Some file systems (HFS+, case-insensitive ext4 folders) ignore invisible characters.
 const UNSEEN = /\p{Default_Ignorable_Code_Point}/gu
 
-/**
- * A form that is equal for all spellings of a name that some file system takes for the same: case, composed or decomposed letters,
- * ligatures, long s. For comparing names of files that may not exist.
- */
+/** A form that is equal for all names that some file system considers equal: case, composed letters, ligatures, long s. */
 export function fold(text: string): string {
   return text.normalize('NFD').replace(UNSEEN, '').toUpperCase().toLowerCase().normalize('NFC')
 }

@@ -56,35 +56,30 @@ export function attachedLines(attachments: readonly MessageAttachment[]): string
   return attachments.map(({ id, name, size }) => `  attached: ${quotedLine(name)} (${id}, ${size} bytes)`)
 }
 
-/** The input `limit`: a whole number. `pageLimit` lowers one that is too high and says so, instead of refusing the call. */
+/** The input `limit`. `pageLimit` lowers a value that is too high instead of refusing the call. */
 export function limitInput({ usual, most }: { readonly usual: number; readonly most: number }) {
   return wholeNumber().optional().describe(`How many at most. Default ${usual}, capped at ${most}.`)
 }
 
 export const cursorInput = z.string().max(512).optional().describe('Where the page before ended: its `next_cursor`.')
 
-/** Caps a limit; `said` is a note when it was lowered. Throws below 1. */
+/** Caps a limit; `notice` is set when it was lowered. Throws below 1. */
 export function pageLimit(
   wanted: number | undefined,
   { usual, most }: { readonly usual: number; readonly most: number },
-): { limit: number; said: string | undefined } {
-  const { value, said } = capped(wanted ?? usual, { name: 'limit', most, why: 'the most that one answer has' })
-  return { limit: value, said }
+): { limit: number; notice: string | undefined } {
+  const { value, notice } = capped(wanted ?? usual, { name: 'limit', most, why: 'the most that one answer has' })
+  return { limit: value, notice }
 }
 
-interface Cap {
-  /** The input's name. */
-  readonly name: string
-  readonly most: number
-  /** What the cap is, as in "the most that one answer has". */
-  readonly why: string
-}
-
-/** Caps a number; `said` is a note when it was lowered. Throws below 1. */
-export function capped(wanted: number, { name, most, why }: Cap): { value: number; said: string | undefined } {
+/** Caps a number; `notice` is set when it was lowered, with the reason `why`. Throws below 1. */
+export function capped(
+  wanted: number,
+  { name, most, why }: { readonly name: string; readonly most: number; readonly why: string },
+): { value: number; notice: string | undefined } {
   if (!(wanted >= 1)) throw new AppError('INPUT_INVALID', `"${name}" must be at least 1, not ${wanted}.`)
-  if (wanted <= most) return { value: wanted, said: undefined }
-  return { value: most, said: `"${name}" was lowered from ${wanted} to ${most}, ${why}.` }
+  if (wanted <= most) return { value: wanted, notice: undefined }
+  return { value: most, notice: `"${name}" was lowered from ${wanted} to ${most}, ${why}.` }
 }
 
 /** The workspace that a call works for. */

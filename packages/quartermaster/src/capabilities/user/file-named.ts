@@ -1,20 +1,17 @@
-/** As much of it as tells which one it is: a text may be one long path. */
+/** A text may be one long path; this much identifies it. */
 const SHOWN = 200
 
-/** How much of a message is searched. A longer one names its files before, and the search blocks the event loop. */
-const LOOKED_AT = 65_536
+/** Only the beginning of a message is searched, because the search blocks the event loop. */
+const SEARCHED_CHARACTERS = 65_536
 
-/**
- * The first link or path in a text that means a file which the reader cannot open; the names of files `sent` with the text are
- * allowed.
- */
+/** The first link or path in a text that the reader cannot open. Names of files `sent` with the text are allowed. */
 export function fileNamedIn(text: string, sent: readonly string[] = []): string | undefined {
-  const start = text.slice(0, LOOKED_AT)
+  const start = text.slice(0, SEARCHED_CHARACTERS)
   const found = NAMED.exec(start)?.[0] ?? relativeFileIn(start, sent)
   return found?.slice(0, SHOWN).replace(/[.,;:!?]+$/, '')
 }
 
-/** Where agents put files when they are not told better. Their links end after days, and many networks do not reach them. */
+/** Upload services that agents use. Their links expire after days, and many networks block them. */
 const UPLOAD_HOSTS = [
   '0x0.st',
   'bashupload.com',
@@ -31,31 +28,32 @@ const UPLOAD_HOSTS = [
   'wetransfer.com',
 ]
 
-/** Where files are on machines and in containers. Anything else that begins with "/" may as well be the path of an address. */
-const TOPS = 'Users|Volumes|app|data|home|media|mnt|opt|private|root|run|srv|tmp|usr|var|workdir|workspace|workspaces'
+/** Top folders of machines and containers. Other text that begins with "/" may be the path of a URL. */
+const TOP_FOLDERS =
+  'Users|Volumes|app|data|home|media|mnt|opt|private|root|run|srv|tmp|usr|var|workdir|workspace|workspaces'
 
 const REST = '[^\\s"\'`<>()\\[\\]{}|]'
 const UPLOADED = UPLOAD_HOSTS.map(host => host.replaceAll('.', String.raw`\.`)).join('|')
 
-const HERE = String.raw`localhost|127(?:\.\d{1,3}){3}|0\.0\.0\.0|\[::1\]`
+const LOCAL_HOSTS = String.raw`localhost|127(?:\.\d{1,3}){3}|0\.0\.0\.0|\[::1\]`
 const OWN_FILES = String.raw`api\/v1\/attachments\/`
 
-/** What stands before a path: not the rest of an address, and not a word with a slash in it. */
+/** A path does not begin inside a URL or a word with a slash. */
 const BEFORE = String.raw`(?<![\w/.~\\@+%-])`
-/** What a folder may be called, where only the ending tells that it is none of an address. */
+/** Characters of folder names, where only the extension distinguishes a path from a URL. */
 const NAME = String.raw`[\p{L}\p{N}_.@+-]`
-// No character of a name stands before one: a text that is all slashes and names has one start, and is read once. With a start
-// at every slash a message of a megabyte would keep everybody waiting for minutes.
+// No character of a name before the path: otherwise every slash would be a possible start, and a message of a megabyte
+// would block the process for minutes.
 const BEFORE_NAMES = String.raw`(?<![\p{L}\p{N}_.@+/~\\%-])`
 
 const NAMED = new RegExp(
   [
     String.raw`\b(?:file|sandbox):\/${REST}*`,
     String.raw`\bhttps?:\/\/(?:[\w-]+\.)*(?:${UPLOADED})(?![\w.-])${REST}*`,
-    // Readers are on other machines. The address of a page may stand there; that of a file is for `attachments`.
-    String.raw`(?<!${REST})https?:\/\/(?:${HERE})(?::\d+)?\/(?:${OWN_FILES}${REST}+|${REST}*\.[A-Za-z]\w{0,7}(?![\w/]))`,
-    String.raw`${BEFORE}\/(?:${TOPS})\/${REST}+`,
-    // With the ending of a file it is one, whatever folder it begins with.
+    // Readers are on other machines. Addresses of local pages are allowed, addresses of local files are not.
+    String.raw`(?<!${REST})https?:\/\/(?:${LOCAL_HOSTS})(?::\d+)?\/(?:${OWN_FILES}${REST}+|${REST}*\.[A-Za-z]\w{0,7}(?![\w/]))`,
+    String.raw`${BEFORE}\/(?:${TOP_FOLDERS})\/${REST}+`,
+    // With a file extension, in any folder.
     String.raw`${BEFORE_NAMES}(?:\/${NAME}+)+\/[\p{L}\p{N}_@+-]${NAME}*\.[A-Za-z]\w{0,7}\b`,
     String.raw`${BEFORE}(?:~|\$\w+)\/${REST}+`,
     String.raw`${BEFORE}(?:[A-Za-z]:[\\/]|\\\\[\w.?-]+\\|%\w+%\\)${REST}+`,
@@ -63,7 +61,7 @@ const NAMED = new RegExp(
   'iu',
 )
 
-/** What people are given. The ending of a program's text is none of them: "React/Vue.js" is no file. */
+/** Extensions of files for people. Those of source code are left out: "React/Vue.js" is no file. */
 const ENDINGS = new Set(
   (
     'csv tsv doc docx xls xlsx ppt pptx odt ods odp pdf rtf txt md log json jsonl yaml yml xml htm html zip tar gz tgz 7z ' +
@@ -72,23 +70,23 @@ const ENDINGS = new Set(
 )
 const LONGEST_ENDING = 7
 
-/** The first path below a folder that only the agent has, or name of a file it made, which is not among those it sends. */
+/** The first relative path, or name of a file that the author made, which is not among the sent files. */
 export function relativeFileIn(text: string, sent: readonly string[]): string | undefined {
   const words = messageWords(text)
   for (const [at, word] of words.entries()) {
     const path = dottedPath(word.text) ?? pathOfFile(word.text)
     if (path === undefined || sent.includes(baseName(path))) continue
-    if (/[\\/]/.test(path) || isSaidMade(words, at)) return path
+    if (/[\\/]/.test(path) || isMadeByAuthor(words, at)) return path
   }
   return undefined
 }
 
-/** `./out/report.csv`, `..\out`: nothing else is written like that. */
+/** `./out/report.csv`, `..\out`. */
 function dottedPath(word: string): string | undefined {
   return /^\.{1,2}[\\/]/.test(word) && /[\p{L}\p{N}_+-]/u.test(word) ? word.replace(/[.:?]{1,8}$/, '') : undefined
 }
 
-/** `report.pdf` or `outputs/q3/report.pdf`, which ends as files do. */
+/** `report.pdf`, `outputs/q3/report.pdf`. */
 function pathOfFile(word: string): string | undefined {
   const [path = ''] = /^[\p{L}\p{N}_][\p{L}\p{N}_.+\\/-]*/u.exec(word) ?? []
   const named = path.replace(/[.+]{1,8}$/, '')
@@ -96,7 +94,7 @@ function pathOfFile(word: string): string | undefined {
   return !isOfAddress && ENDINGS.has(endingOf(named)) ? named : undefined
 }
 
-/** The first folder has no dot, as a host has. */
+/** A dot in the first part means a host name. */
 function isHost(path: string): boolean {
   const first = path.search(/[\\/]/)
   return first >= 0 && path.slice(0, first).includes('.')
@@ -112,71 +110,73 @@ function baseName(path: string): string {
   return path.slice(Math.max(path.lastIndexOf('/'), path.lastIndexOf('\\')) + 1)
 }
 
-/** What is said of a file that was just made. */
-const MADE = new Set(
+/** Words for making a file. */
+const MADE_WORDS = new Set(
   'saved wrote written created generated exported stored placed produced rendered compiled downloaded'.split(' '),
 )
-/** It is so where it is said to be in, at or under something. */
+/** Before words for places: "the file is in …". */
 const BE = new Set(['is', 'are', 'be'])
-const WHERE = new Set(['in', 'at', 'under'])
-/** A file that the reader sent is one that the reader has. */
-const HAD = new Set('read open opened got received parsed checked reviewed loaded in from of your'.split(' '))
+const PLACE_WORDS = new Set(['in', 'at', 'under'])
+/** Words before a file that the author received from the reader. */
+const RECEIVED_WORDS = new Set(
+  'read open opened got received parsed checked reviewed loaded in from of your'.split(' '),
+)
 const ARTICLES = new Set(['the', 'your', 'a'])
 const OTHERS = new Set(['you', 'they', 'he', 'she'])
 
-/** So many words may stand between what is said and the name: "saved the whole summary as". */
+/** The most words between the verb and the name: "saved the whole summary as". */
 const MOST_BETWEEN = 6
-/** What words are made of that a sentence goes on with. */
+/** A word inside a sentence. */
 const PLAIN = /^[\p{L}\p{N}_-]{1,30}:?$/u
-const BETWEEN = new Set(` ,"'’\`*()[]`)
+const GAP_CHARACTERS = new Set(` ,"'’\`*()[]`)
 const QUOTES = new Set(`"'\`*)`)
 
-/** Whether the text says that its author made the file with the name at this place. */
-function isSaidMade(words: readonly MessageWord[], at: number): boolean {
-  return isSaidReady(words, at) || (isSaidBefore(words, at) && !isTheirs(words, at))
+/** Whether the text says that its author made the file named at this position. */
+function isMadeByAuthor(words: readonly MessageWord[], at: number): boolean {
+  return isAnnouncedReady(words, at) || (hasMadeWordBefore(words, at) && !isFromReader(words, at))
 }
 
-function isSaidBefore(words: readonly MessageWord[], at: number): boolean {
+function hasMadeWordBefore(words: readonly MessageWord[], at: number): boolean {
   for (let i = at - 1; i >= 0 && i >= at - 1 - MOST_BETWEEN; i--) {
-    if (!goesOn(words, i) || !PLAIN.test(textAt(words, i))) return false
-    if (saysMade(words, i)) return true
+    if (!isSameSentence(words, i) || !PLAIN.test(textAt(words, i))) return false
+    if (isMadeWord(words, i)) return true
   }
   return false
 }
 
-/** Whether the words at this place and behind it are of one sentence. A name may stand in a line of its own behind a colon. */
-function goesOn(words: readonly MessageWord[], at: number): boolean {
+/** Whether this word and the next are in one sentence. After a colon, a name may be on the next line. */
+function isSameSentence(words: readonly MessageWord[], at: number): boolean {
   const gap = words[at + 1]?.gap ?? ''
   const rest = textAt(words, at).endsWith(':') ? gap.replace('\n', '') : gap
-  return [...rest].every(character => BETWEEN.has(character))
+  return [...rest].every(character => GAP_CHARACTERS.has(character))
 }
 
-function saysMade(words: readonly MessageWord[], at: number): boolean {
+function isMadeWord(words: readonly MessageWord[], at: number): boolean {
   const word = wordAt(words, at)
-  if (MADE.has(word)) return true
-  if (WHERE.has(word)) return BE.has(wordAt(words, wordAt(words, at - 1) === 'now' ? at - 2 : at - 1))
-  return word === 'file' && !HAD.has(wordAt(words, at - 1)) && !isHadOne(words, at)
+  if (MADE_WORDS.has(word)) return true
+  if (PLACE_WORDS.has(word)) return BE.has(wordAt(words, wordAt(words, at - 1) === 'now' ? at - 2 : at - 1))
+  return word === 'file' && !RECEIVED_WORDS.has(wordAt(words, at - 1)) && !isReceivedFile(words, at)
 }
 
 /** "I read the file". */
-function isHadOne(words: readonly MessageWord[], at: number): boolean {
-  return ARTICLES.has(wordAt(words, at - 1)) && HAD.has(wordAt(words, at - 2))
+function isReceivedFile(words: readonly MessageWord[], at: number): boolean {
+  return ARTICLES.has(wordAt(words, at - 1)) && RECEIVED_WORDS.has(wordAt(words, at - 2))
 }
 
 /** "report.pdf is now ready". */
-function isSaidReady(words: readonly MessageWord[], at: number): boolean {
-  if (!isFollowed(words, at) || !['is', 'are'].includes(wordAt(words, at + 1))) return false
+function isAnnouncedReady(words: readonly MessageWord[], at: number): boolean {
+  if (!hasNextWord(words, at) || !['is', 'are'].includes(wordAt(words, at + 1))) return false
   return /^ready\b/i.test(textAt(words, wordAt(words, at + 2) === 'now' ? at + 3 : at + 2))
 }
 
 /** "data.csv that you sent". */
-function isTheirs(words: readonly MessageWord[], at: number): boolean {
-  if (!isFollowed(words, at)) return false
+function isFromReader(words: readonly MessageWord[], at: number): boolean {
+  if (!hasNextWord(words, at)) return false
   return OTHERS.has(wordAt(words, ['that', 'which'].includes(wordAt(words, at + 1)) ? at + 2 : at + 1))
 }
 
-/** Whether the next word is about the name: nothing but the quotes around it stands between. */
-function isFollowed(words: readonly MessageWord[], at: number): boolean {
+/** Whether the next word follows directly, with only quotes between. */
+function hasNextWord(words: readonly MessageWord[], at: number): boolean {
   const gap = words[at + 1]?.gap ?? ''
   return gap.endsWith(' ') && !textAt(words, at).endsWith('.') && [...gap.slice(0, -1)].every(each => QUOTES.has(each))
 }
@@ -185,7 +185,7 @@ function textAt(words: readonly MessageWord[], at: number): string {
   return words[at]?.text ?? ''
 }
 
-/** Longer ones are none of ours, and a text may be one long word. */
+/** Longer words match no list. */
 const LONGEST_WORD = 30
 
 function wordAt(words: readonly MessageWord[], at: number): string {
@@ -193,20 +193,19 @@ function wordAt(words: readonly MessageWord[], at: number): string {
   return text.length > LONGEST_WORD ? '' : text.replace(/:$/, '').toLowerCase()
 }
 
-/** A piece of a message with nothing of a word, a path or an address beside it. */
+/** A word, path or address in a message. */
 interface MessageWord {
   readonly text: string
-  /** What stands between the word before and this one, cut short where it is long. */
+  /** The text between the word before and this one, cut. */
   readonly gap: string
 }
 
-/** Of everything that goes on where one of these stands, a name behind it is a part: of an address, of a longer name, of a setting. */
+/** Characters of words, including those that join a name to an address, a longer name or a setting. */
 const PIECE = /[\p{L}\p{N}_.@+/~\\%:=?&#$-]+/gu
 
-/** Longer than what stands between two words that belong together. */
+/** Longer than any gap inside a sentence. */
 const LONGEST_GAP = 8
 
-/** The words of a text, cut in one pass. */
 function messageWords(text: string): readonly MessageWord[] {
   const words: MessageWord[] = []
   let end = 0

@@ -14,7 +14,7 @@ import { ATTACHMENTS_INPUT, type Attacher, createAttacher } from '../shared/atta
 import { actorOf } from '../shared/workspace-io.ts'
 import { fileNamedIn } from './file-named.ts'
 
-/** The people who see what an agent says in the chat of its workspace. */
+/** Messages to the people who read the chat of an agent's workspace. */
 export default defineModule({
   needs: ['people', 'paths', 'attachments'],
   create({ people, paths, attachments }) {
@@ -24,26 +24,21 @@ export default defineModule({
       title: 'People',
       short: 'Write to the people who see your chat, with files.',
       inward: true,
-      tools: [createSendMessageToUser({ people, attach })],
+      tools: [createSendMessageToUser(people, attach)],
     })
   },
 })
 
 const Output = z.object({
-  activity_id: z.string().describe('Of your message. What a person answers to it names this in in_reply_to.'),
+  activity_id: z.string().describe('The id of your message. Answers of people have it in in_reply_to.'),
   conversation_id: z.string().describe('The chat. There is one.'),
   created_at: z.iso.datetime(),
   attachments: z.array(AttachmentChip).describe('The download chips that people see.'),
   warning: z.string().optional(),
 })
 
-interface SendMessageToUserDeps {
-  readonly people: Platform['people']
-  readonly attach: Attacher
-}
-
 /** The tool that writes to the people of a workspace. */
-function createSendMessageToUser({ people, attach }: SendMessageToUserDeps) {
+function createSendMessageToUser(people: Platform['people'], attach: Attacher) {
   return defineTool({
     name: 'send_message_to_user',
     title: 'Write to your people',

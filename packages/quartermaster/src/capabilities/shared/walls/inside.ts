@@ -35,14 +35,17 @@ interface ReachOptions {
   root: Root
 }
 
-interface InsideDeps {
+export function createInside({
+  roots,
+  walker,
+  dataFolder,
+  addressing,
+}: {
   roots: Roots
   walker: Walker
   dataFolder: DataFolder
   addressing: Addressing
-}
-
-export function createInside({ roots, walker, dataFolder, addressing }: InsideDeps): Inside {
+}): Inside {
   async function child(folder: Pinned, name: string): Promise<Pinned | undefined> {
     const next = await walker.step(folder, name)
     if (await dataFolder.owns(next.stat)) return void (await next.release())
@@ -51,7 +54,7 @@ export function createInside({ roots, walker, dataFolder, addressing }: InsideDe
     throw new Moved()
   }
 
-  /** A real path has no links, so a link on the way was put there since. */
+  /** A real path has no links, so a link found in it was created since. */
   async function walk(real: string, { requested, root }: ReachOptions): Promise<Pinned> {
     const around = await roots.around(real, root)
     if (!around) throw outside(requested, addressing)
@@ -68,7 +71,7 @@ export function createInside({ roots, walker, dataFolder, addressing }: InsideDe
   async function refuseOutside(path: string, options: ReachOptions): Promise<void> {
     const real = await resolveReal(path)
     if (await dataFolder.claims(real)) throw outside(options.requested, addressing)
-    const reached = await walk(real, options).catch(unlessRefusal)
+    const reached = await walk(real, options).catch(rethrowRefusal)
     await reached?.release()
   }
 
@@ -81,7 +84,7 @@ export function createInside({ roots, walker, dataFolder, addressing }: InsideDe
           return await walk(await realpath(path), options)
         } catch (error) {
           if (error instanceof Moved && attempt < ATTEMPTS) continue
-          // The error of the file system would tell what is outside.
+          // The error of the file system would reveal what is outside.
           if (errnoOf(error) !== undefined) await refuseOutside(path, options)
           throw error
         }
@@ -90,8 +93,8 @@ export function createInside({ roots, walker, dataFolder, addressing }: InsideDe
   }
 }
 
-/** Other errors inside the roots are reported by the operation that follows. */
-function unlessRefusal(error: unknown): undefined {
+/** Errors other than refusals are reported by the operation that follows. */
+function rethrowRefusal(error: unknown): undefined {
   if (error instanceof Refusal) throw error
 }
 
@@ -102,7 +105,6 @@ function namesBetween(outer: string, inner: string): string[] {
     .filter(name => name !== '')
 }
 
-/** A root that can be used. */
 interface OpenRoot {
   readonly pinned: Pinned
   readonly real: string
@@ -115,14 +117,12 @@ export interface Roots {
   /** The root around a real path; `first` is tried first. */
   around(real: string, first: Root): Promise<OpenRoot | undefined>
   /** The candidates whose root can be used. Throws the problem of the first one when there is none. */
-  usable(candidates: readonly Candidate[]): Promise<Usable>
-}
-
-interface Usable {
-  /** At least one, the best first. */
-  readonly candidates: readonly Candidate[]
-  /** The problems of the other roots. */
-  readonly problems: readonly Refusal[]
+  usable(candidates: readonly Candidate[]): Promise<{
+    /** At least one, the best first. */
+    candidates: readonly Candidate[]
+    /** The problems of the other roots. */
+    problems: readonly Refusal[]
+  }>
 }
 
 interface RootsDeps {
@@ -144,7 +144,7 @@ export function createRoots({ roots, walker, dataFolder, words }: RootsDeps): Ro
     open,
     async around(real, first) {
       for (const root of new Set([first, ...roots])) {
-        const around = await open(root).catch(unlessRefused)
+        const around = await open(root).catch(ignoreRefusal)
         if (around && contains(around.real, real, process.platform)) return around
       }
       return undefined
@@ -153,7 +153,7 @@ export function createRoots({ roots, walker, dataFolder, words }: RootsDeps): Ro
       const good: Candidate[] = []
       const problems = new Set<Refusal>()
       for (const candidate of candidates) {
-        const problem = await open(candidate.root).then(() => undefined, onlyRefusal)
+        const problem = await open(candidate.root).then(() => undefined, asRefusal)
         if (problem) problems.add(problem)
         else good.push(candidate)
       }
@@ -164,12 +164,10 @@ export function createRoots({ roots, walker, dataFolder, words }: RootsDeps): Ro
   }
 }
 
-interface PinDeps extends Pick<RootsDeps, 'walker' | 'dataFolder'> {
-  /** What a person has to correct. */
-  correct: string
-}
-
-async function pinRoot(root: Root, { walker, dataFolder, correct }: PinDeps): Promise<OpenRoot> {
+async function pinRoot(
+  root: Root,
+  { walker, dataFolder, correct }: { walker: Walker; dataFolder: DataFolder; correct: string },
+): Promise<OpenRoot> {
   try {
     const pinned = await walker.root(root.path)
     if (kindOfStat(pinned.stat) !== 'folder')
@@ -201,16 +199,16 @@ const WRONG: Readonly<Record<string, (label: string, correct: string) => string>
 }
 
 // A root that cannot be used does not close the others.
-function unlessRefused(error: unknown): undefined {
+function ignoreRefusal(error: unknown): undefined {
   if (!(error instanceof Refusal)) throw error
 }
 
-function onlyRefusal(error: unknown): Refusal {
+function asRefusal(error: unknown): Refusal {
   if (error instanceof Refusal) return error
   throw error
 }
 
-// Comparing a word with more names than this costs more than a suggestion is worth.
+// Comparing more names takes too long for a suggestion.
 const MOST_NAMES = 5_000
 
 interface MissingDeps {
@@ -226,16 +224,17 @@ interface MissingDeps {
 export async function missing(deps: MissingDeps): Promise<Refusal> {
   const { requested, problems, addressing } = deps
   const near = await nearestOf(deps)
-  const said =
+  const message =
     near === undefined
-      ? `There is no "${requested}" in the folders you may use: ${addressing.folders}. Look with ${addressing.words.look}.`
+      ? `There is no "${requested}" in the folders you may use: ${addressing.folders}. See ${addressing.words.look}.`
       : `There is no "${requested}". Did you mean "${near}"?`
-  return new Refusal([said, ...problems.map(problem => problem.message)].join(' '))
+  return new Refusal([message, ...problems.map(problem => problem.message)].join(' '))
 }
 
 async function nearestOf({ candidates, inside }: MissingDeps): Promise<string | undefined> {
   for (const candidate of candidates) {
-    const near = await nearest(candidate, inside).catch(noSuggestion)
+    // The refusal is complete without a suggestion.
+    const near = await nearest(candidate, inside).catch(() => undefined)
     if (near !== undefined) return near
   }
   return undefined
@@ -267,9 +266,4 @@ async function namesIn(folder: Pinned): Promise<string[]> {
 /** The data folder is not suggested, and neither is a link: it may lead there. */
 async function isOpen(inside: Inside, folder: Pinned, name: string): Promise<boolean> {
   return (await inside.child(folder, name)) !== undefined
-}
-
-/** A suggestion is a courtesy; the refusal stands without it. */
-function noSuggestion(): undefined {
-  return undefined
 }

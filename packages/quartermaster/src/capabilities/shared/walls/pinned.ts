@@ -3,17 +3,17 @@ import type { FileHandle } from 'node:fs/promises'
 
 export type Kind = 'file' | 'folder' | 'link' | 'other'
 
-/** A file or folder that was reached step by step and stays the same one, wherever its path leads by now. */
+/** A file or folder that stays the same one when its path changes. */
 export interface Pinned {
   readonly stat: BigIntStats
-  /** A path to this very thing, or to the name in it. */
+  /** A path to the file or folder itself, or to an entry in it. */
   at(name?: string): string
   release(): Promise<void>
 }
 
 /** Walks from a root without following links. */
 export interface Walker {
-  /** Pins a root. Links on the way to it are its owner's choice and followed. */
+  /** Pins a root, following links: its owner chose them. */
   root(path: string): Promise<Pinned>
   /** Pins an entry of a folder; a link is pinned as a link. */
   step(folder: Pinned, name: string): Promise<Pinned>

@@ -12,7 +12,6 @@ import { type Addressing, type Candidate, outside } from './requested-path.ts'
 export interface Place {
   readonly folder: Pinned
   readonly name: string
-  /** The present file. */
   readonly existing: Pinned | undefined
   readonly display: string
 }
@@ -79,7 +78,7 @@ async function makeFolders(
 
 async function makeFolder({ inside, walker }: PlacerDeps, folder: Pinned, name: string): Promise<Pinned | undefined> {
   await walker.confirm(folder)
-  await mkdir(folder.at(name)).catch(unlessThere)
+  await mkdir(folder.at(name)).catch(ignoreExisting)
   await walker.confirm(folder)
   await syncFolder(folder, walker)
   return inside.child(folder, name)
@@ -112,7 +111,7 @@ interface Route {
   readonly exists: boolean
 }
 
-/** The place of an existing file, else one in an existing folder, else the first. */
+/** The route to an existing file, else one in an existing folder, else the first. */
 async function bestRoute({ roots, inside, addressing }: PlacerDeps, requested: string): Promise<Route> {
   const wanted = addressing.candidates(requested)
   const { candidates, problems } = await roots.usable(wanted)
@@ -129,23 +128,23 @@ async function bestRoute({ roots, inside, addressing }: PlacerDeps, requested: s
 }
 
 async function routeTo(candidate: Candidate): Promise<Route> {
-  const real = await realpath(candidate.path).catch(unlessMissing)
+  const real = await realpath(candidate.path).catch(undefinedIfMissing)
   if (real !== undefined)
     return { candidate, folder: dirname(real), newFolders: [], name: basename(real), exists: true }
   const newFolders: string[] = []
   let folder = dirname(candidate.path)
-  while (folder !== candidate.root.path && (await realpath(folder).catch(unlessMissing)) === undefined) {
+  while (folder !== candidate.root.path && (await realpath(folder).catch(undefinedIfMissing)) === undefined) {
     newFolders.unshift(basename(folder))
     folder = dirname(folder)
   }
   return { candidate, folder, newFolders, name: basename(candidate.path), exists: false }
 }
 
-function unlessMissing(error: unknown): undefined {
+function undefinedIfMissing(error: unknown): undefined {
   if (!isMissing(error)) throw error
 }
 
-function unlessThere(error: unknown): void {
+function ignoreExisting(error: unknown): void {
   if (errnoOf(error) !== 'EEXIST') throw error
 }
 
@@ -184,9 +183,9 @@ export async function writeAtomically({
     await walker.confirm(folder)
     await confirm?.()
     if (replace) await rename(folder.at(temporary), folder.at(name))
-    else await putNew({ place, temporary, walker })
+    else await renameNew(place, temporary, walker)
   } finally {
-    // A leftover does no harm: such names are never shown.
+    // A leftover temporary file is harmless: such names are never shown.
     await rm(folder.at(temporary), { force: true }).catch(() => {})
   }
   await syncFolder(folder, walker)
@@ -194,17 +193,8 @@ export async function writeAtomically({
 
 const NO_LINKS = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK'])
 
-/** `link` fails when the name is taken; `rename` would replace what came there meanwhile. */
-async function putNew({
-  place,
-  temporary,
-  walker,
-}: {
-  place: Place
-  temporary: string
-  walker: Walker
-}): Promise<void> {
-  const { folder, name } = place
+/** `link` fails when the name is taken; `rename` would replace a file that was created meanwhile. */
+async function renameNew({ folder, name }: Place, temporary: string, walker: Walker): Promise<void> {
   try {
     await link(folder.at(temporary), folder.at(name))
   } catch (error) {
@@ -215,15 +205,15 @@ async function putNew({
   }
 }
 
-// Windows cannot sync a folder, some network file systems neither, and a folder one may write to need not be readable.
-const CANNOT = new Set(['EACCES', 'EBADF', 'EINVAL', 'EISDIR', 'ENOTSUP', 'EPERM'])
+// Windows and some network file systems cannot sync a folder, and a writable folder may be unreadable.
+const CANNOT_SYNC = new Set(['EACCES', 'EBADF', 'EINVAL', 'EISDIR', 'ENOTSUP', 'EPERM'])
 
-/** Makes the names in a folder last: a renamed file can be gone after a power cut while its folder is not synced. */
+/** Without syncing its folder, a renamed file can be gone after a power cut. */
 async function syncFolder(folder: Pinned, walker: Walker): Promise<void> {
   try {
     const handle = await walker.open(folder, constants.O_RDONLY)
     await handle.sync().finally(() => walker.close(handle))
   } catch (error) {
-    if (!CANNOT.has(errnoOf(error) ?? '')) throw error
+    if (!CANNOT_SYNC.has(errnoOf(error) ?? '')) throw error
   }
 }

@@ -25,7 +25,7 @@ export function createControlFiles({ projectDir, configFile }: Omit<Paths, 'data
     hold: async (folder, names) =>
       (await isNamed(projectDir, folder, names)) ||
       (await isPartOf(controls, folder, names)) ||
-      (await isAwaited(controls, folder, names)),
+      (await isPathOfControl(controls, folder, names)),
   }
 }
 
@@ -44,7 +44,7 @@ async function isNamed(projectDir: string, folder: Pinned, [name = '']: readonly
   return project !== undefined && isSame(project, folder.stat)
 }
 
-/** By device and inode, which no name, link or mount can mislead. */
+/** By device and inode, which do not depend on names, links or mounts. */
 async function isPartOf(controls: readonly string[], folder: Pinned, names: readonly string[]): Promise<boolean> {
   const identities = await Promise.all(controls.map(identityOf))
   const isControl = (other: Identity) => identities.some(identity => identity && isSame(identity, other))
@@ -54,30 +54,34 @@ async function isPartOf(controls: readonly string[], folder: Pinned, names: read
 }
 
 /** By path, for missing files: a control file can be a dangling link, whose target would become it. */
-async function isAwaited(controls: readonly string[], folder: Pinned, names: readonly string[]): Promise<boolean> {
+async function isPathOfControl(
+  controls: readonly string[],
+  folder: Pinned,
+  names: readonly string[],
+): Promise<boolean> {
   const place = fold(join(await realpath(folder.at()), ...names))
-  const awaited = await Promise.all(controls.map(control => resolveReal(control)))
-  return awaited.some(control => contains(fold(control), place, process.platform))
+  const controlPaths = await Promise.all(controls.map(control => resolveReal(control)))
+  return controlPaths.some(control => contains(fold(control), place, process.platform))
 }
 
 /** The gateway's own folder with credentials and records. It is never inside, wherever it lies. */
 export interface DataFolder {
-  /** Whether this is the folder itself, under any name, or one of its files by a hard link. */
+  /** Whether this is the data folder, under any name, or a hard link to one of its files. */
   owns(stat: BigIntStats): Promise<boolean>
-  /** Whether this folder is it or lies in it. */
+  /** Whether this folder is or lies in the data folder. */
   holds(folder: Pinned): Promise<boolean>
-  /** Whether a file made at this real path would be in it, also while it does not exist. */
+  /** Whether this real path is in the data folder, even while that does not exist. */
   claims(realPath: string): Promise<boolean>
 }
 
-/** The data folder as it is now. */
+/** Reads the identity of the data folder. */
 export async function readDataFolder(dataDir: string): Promise<DataFolder> {
   const identity = await identityOf(dataDir)
   const is = (other: Identity) => identity !== undefined && isSame(identity, other)
-  // Once a call: folders of packages are full of hard links.
+  // Listed once per call: package folders are full of hard links.
   const files = memoize(() => filesIn(dataDir))
   return {
-    // Only what has more than one name can be in two folders.
+    // Only a file with several names can be in two folders.
     owns: async stat => is(stat) || (stat.isFile() && stat.nlink > 1n && (await files()).has(keyOf(stat))),
     holds: async folder => {
       if (identity === undefined) return false
@@ -98,7 +102,7 @@ async function filesIn(dir: string): Promise<ReadonlySet<string>> {
 
 const keyOf = ({ dev, ino }: Identity) => `${dev}:${ino}`
 
-/** Which thing a path leads to, links followed; `undefined` when there is none. */
+/** The identity of the target of a path; `undefined` when there is none. */
 async function identityOf(path: string): Promise<Identity | undefined> {
   try {
     return await stat(path, { bigint: true })
@@ -108,7 +112,7 @@ async function identityOf(path: string): Promise<Identity | undefined> {
   }
 }
 
-/** The folder and those above it, by "..", which no name can mislead. */
+/** The folder and all folders above it, by "..", which does not depend on names. */
 async function* upwards(folder: Pinned): AsyncGenerator<Identity> {
   let path = folder.at()
   let here: Identity = folder.stat
@@ -121,23 +125,23 @@ async function* upwards(folder: Pinned): AsyncGenerator<Identity> {
   }
 }
 
-// As many as Linux follows; more are a circle.
+// The limit of Linux; more links are a circle.
 const MOST_LINKS = 40
 
 /** The real path of a file that may not exist, following links, also dangling ones. */
 export async function resolveReal(path: string, links = MOST_LINKS): Promise<string> {
-  const real = await realpath(path).catch(untold)
+  const real = await realpath(path).catch(noTarget)
   if (real !== undefined) return real
   if (dirname(path) === path) return path
   const folder = await resolveReal(dirname(path), links)
   const here = join(folder, basename(path))
-  const target = await readlink(here).catch(untold)
+  const target = await readlink(here).catch(noTarget)
   if (target === undefined || links === 0) return here
   // Not normalised: ".." behind a link means the folder above its target.
   return resolveReal(isAbsolute(target) ? target : `${folder}${sep}${target}`, links - 1)
 }
 
-/** Whether it is missing, closed or a circle makes no difference to where it would be. */
-function untold(): undefined {
+/** Missing, closed and circular paths are treated alike: only the place matters. */
+function noTarget(): undefined {
   return undefined
 }

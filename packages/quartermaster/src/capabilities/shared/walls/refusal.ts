@@ -15,7 +15,7 @@ export async function refusing(work: () => Promise<ToolResult>): Promise<ToolRes
   }
 }
 
-/** Runs a handler and turns its refusals into results. Messages of the file system are never passed on: they name absolute paths. */
+/** Runs a handler and turns its refusals into results. Messages of the file system are hidden: they contain absolute paths. */
 export async function answering(
   path: string,
   work: () => Promise<ToolResult>,
@@ -36,8 +36,8 @@ export async function answering(
 export function refusalOf(path: string, error: unknown, { look }: { readonly look: string }): Refusal | undefined {
   if (error instanceof Refusal) return error
   if (error instanceof Moved) return new Refusal(`"${path}" was replaced while it was in use; try again.`)
-  const said = MESSAGES[errnoOf(error) ?? '']
-  return said && new Refusal(`"${path}" ${said(look)}`)
+  const message = MESSAGES[errnoOf(error) ?? '']
+  return message && new Refusal(`"${path}" ${message(look)}`)
 }
 
 /** The code of a file system error, such as `ENOENT`. */

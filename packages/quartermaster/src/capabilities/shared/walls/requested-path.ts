@@ -4,7 +4,7 @@ import { Refusal } from './refusal.ts'
 
 type Platform = NodeJS.Platform
 
-/** A possible meaning of a requested path, inside a root by its text. The file system was not asked yet. */
+/** A possible meaning of a requested path, inside a root by its text alone. */
 export interface Candidate {
   readonly root: Root
   readonly path: string
@@ -16,7 +16,7 @@ export interface Candidate {
 export interface Addressing {
   /** At least one, the best first. Throws a `Refusal` for a path that is outside. */
   candidates(requested: string): Candidate[]
-  /** Whether this means all roots together: "." where there are several. */
+  /** Whether the path means all roots together: "." where there are several. */
   isEverything(requested: string): boolean
   /** How a refusal names the folders: `"./reports", "./data"`. */
   readonly folders: string
@@ -33,14 +33,18 @@ interface AddressingOptions {
 }
 
 /**
- * A relative path counts from the only root, or begins with the name of one of several. The other reading is tried second, because
- * agents write `reports/a.md` and `a.md` for the same file.
+ * A relative path is relative to the only root, or begins with the name of one of several. The other reading is tried
+ * second, because agents write `reports/a.md` and `a.md` for the same file.
  */
 export function createAddressing(options: AddressingOptions): Addressing {
   const { roots, projectDir, platform, words } = options
   const api = apiOf(platform)
   const folders = roots.map(root => `"${root.label}"`).join(', ')
-  const display = (root: Root, place: string) => displayOf({ root, place, api, alone: roots.length === 1 })
+  const display = (root: Root, place: string) => {
+    const inRoot = api.relative(root.path, place).split(api.sep).join('/')
+    if (roots.length > 1) return joinDisplay(root.label, inRoot)
+    return inRoot === '' ? '.' : inRoot
+  }
   return {
     folders,
     words,
@@ -60,8 +64,8 @@ export function createAddressing(options: AddressingOptions): Addressing {
 /** Whether `inner` is `outer` or lies in it, by whole names: `/data/reports-secret` is not in `/data/reports`. */
 export function contains(outer: string, inner: string, platform: Platform): boolean {
   const api = apiOf(platform)
-  const way = api.relative(outer, inner)
-  return way !== '..' && !way.startsWith(`..${api.sep}`) && !api.isAbsolute(way)
+  const inRoot = api.relative(outer, inner)
+  return inRoot !== '..' && !inRoot.startsWith(`..${api.sep}`) && !api.isAbsolute(inRoot)
 }
 
 /** The refusal of a path outside. It does not tell whether anything is there. */
@@ -130,23 +134,10 @@ function placesOf({ requested, roots, projectDir, platform }: PlacesOptions): st
   return [...new Set(roots.length === 1 ? [...fromRoots, fromProject] : [fromProject, ...fromRoots])]
 }
 
-interface DisplayOptions {
-  root: Root
-  place: string
-  api: typeof path.posix
-  alone: boolean
-}
-
-function displayOf({ root, place, api, alone }: DisplayOptions): string {
-  const way = api.relative(root.path, place).split(api.sep).join('/')
-  if (alone) return way === '' ? '.' : way
-  return joinDisplay(root.label, way)
-}
-
-export function joinDisplay(folder: string, way: string): string {
-  if (way === '') return folder
-  if (folder === '.') return way
-  return folder.endsWith('/') ? `${folder}${way}` : `${folder}/${way}`
+export function joinDisplay(folder: string, inRoot: string): string {
+  if (inRoot === '') return folder
+  if (folder === '.') return inRoot
+  return folder.endsWith('/') ? `${folder}${inRoot}` : `${folder}/${inRoot}`
 }
 
 /** A folder that an agent may use. */

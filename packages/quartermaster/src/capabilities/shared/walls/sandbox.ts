@@ -16,7 +16,7 @@ import {
 } from './requested-path.ts'
 import { createHandleWalker, createPathWalker } from './walkers.ts'
 
-/** A thing inside, and its path for the agent. */
+/** A file or folder in the sandbox, and its path for the agent. */
 export interface Found {
   readonly pinned: Pinned
   readonly kind: Kind
@@ -25,9 +25,9 @@ export interface Found {
 
 /** The file system of one call. */
 export interface Sandbox {
-  /** The thing at a requested path. Throws a `Refusal` when it is outside or missing. */
+  /** Finds a requested path. Throws a `Refusal` when it is outside or missing. */
   find(requested: string): Promise<Found>
-  /** The same, or nothing when it is missing. */
+  /** Like `find`, but `undefined` when it is missing. */
   seek(requested: string): Promise<Found | undefined>
   /** All usable roots, and the problems of the others. Throws a `Refusal` when there is none. */
   everything(): Promise<{ found: Found[]; problems: string[] }>
@@ -56,7 +56,7 @@ interface WallsOptions {
   words: WallWords
   /** Whether names may have control characters. */
   anyNames?: boolean
-  /** By handles where the system can, else by paths that are checked again. */
+  /** Set by tests: by handles on Linux, else by paths that are checked again. */
   walk?: 'handles' | 'paths'
 }
 
@@ -162,7 +162,7 @@ function displayOfRoot(addressing: Addressing, path: string): string {
   return (addressing.candidates(path)[0] as Candidate).display
 }
 
-/** On a walk, things that are gone, replaced, outside or in a circle are left out. */
+/** A walk leaves out entries that are gone, replaced, outside or circular links. */
 function ignoreUnusable(error: unknown): undefined {
   const harmless =
     error instanceof Moved || error instanceof Refusal || errnoOf(error) === 'ELOOP' || errnoOf(error) === 'EACCES'

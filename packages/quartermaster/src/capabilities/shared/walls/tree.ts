@@ -9,11 +9,11 @@ import type { Found, Sandbox } from './sandbox.ts'
 const MOST_NAMES = 100_000
 
 /** An entry of a walk. */
-export interface Met {
+export interface TreeEntry {
   readonly name: string
   readonly kind: Kind
   /** The names that lead to it from the start of the walk. */
-  readonly way: readonly string[]
+  readonly names: readonly string[]
   readonly display: string
   /** Its folder. */
   readonly folder: Pinned
@@ -21,8 +21,8 @@ export interface Met {
   readonly pinned?: Pinned
 }
 
-/** Counts of entries that walks had to leave out. */
-export interface Untold {
+/** Numbers of entries that a walk left out. */
+export interface OmittedCounts {
   /** Unusable names, links that lead outside, closed folders. */
   unusable: number
   /** Folders that were cut. */
@@ -37,69 +37,70 @@ interface TreeOptions {
   /** Where an earlier walk stopped: entries up to here are skipped. */
   after?: readonly string[] | undefined
   /** Which folders are entered; all when absent. */
-  enters?(name: string): boolean
-  untold: Untold
+  shouldEnter?(name: string): boolean
+  omitted: OmittedCounts
   signal: AbortSignal
 }
 
 /** Walks a folder: each folder before its entries, names in order, without following links and without the data folder. */
-export function walkTree(options: TreeOptions): AsyncGenerator<Met> {
+export function walkTree(options: TreeOptions): AsyncGenerator<TreeEntry> {
   const { start, depth, after } = options
-  return walkFolder(options, { folder: start.pinned, way: [], depth, after })
+  return walkFolder(options, { folder: start.pinned, names: [], depth, after })
 }
 
-interface Level {
-  folder: Pinned
-  way: readonly string[]
-  depth: number
-  after: readonly string[] | undefined
-}
-
-async function* walkFolder(options: TreeOptions, { folder, way, depth, after }: Level): AsyncGenerator<Met> {
+async function* walkFolder(
+  options: TreeOptions,
+  level: { folder: Pinned; names: readonly string[]; depth: number; after: readonly string[] | undefined },
+): AsyncGenerator<TreeEntry> {
+  const { folder, names, depth, after } = level
   const first = after?.[0]
-  for (const entry of await entriesOf(options, folder, way)) {
+  for (const entry of await entriesOf(options, folder, names)) {
     options.signal.throwIfAborted()
     if (first !== undefined && entry.name < first) continue
-    const met = await toMet(options, { entry, folder, way })
-    if (!met) continue
+    const result = await toTreeEntry(options, { entry, folder, names })
+    if (!result) continue
     const resuming = entry.name === first
-    if (!resuming) yield met
-    if (met.pinned && depth > 1 && (options.enters?.(entry.name) ?? true)) {
+    if (!resuming) yield result
+    if (result.pinned && depth > 1 && (options.shouldEnter?.(entry.name) ?? true)) {
       const rest = resuming && after && after.length > 1 ? after.slice(1) : undefined
-      yield* walkFolder(options, { folder: met.pinned, way: met.way, depth: depth - 1, after: rest })
+      yield* walkFolder(options, { folder: result.pinned, names: result.names, depth: depth - 1, after: rest })
     }
-    await met.pinned?.release()
+    await result.pinned?.release()
   }
 }
 
-async function toMet(
+async function toTreeEntry(
   { sandbox, start }: TreeOptions,
-  { entry, folder, way }: { entry: Dirent; folder: Pinned; way: readonly string[] },
-): Promise<Met | undefined> {
+  { entry, folder, names }: { entry: Dirent; folder: Pinned; names: readonly string[] },
+): Promise<TreeEntry | undefined> {
   const kind = kindOfStat(entry)
-  const here = [...way, entry.name]
-  const met = { name: entry.name, kind, way: here, display: joinDisplay(start.display, here.join('/')), folder }
-  if (kind !== 'folder') return met
-  // The name does not tell whether it is the data folder.
+  const here = [...names, entry.name]
+  const result = { name: entry.name, kind, names: here, display: joinDisplay(start.display, here.join('/')), folder }
+  if (kind !== 'folder') return result
+  // `child` also leaves out the data folder.
   const pinned = await sandbox.child(folder, entry.name)
-  return pinned && kindOfStat(pinned.stat) === 'folder' ? { ...met, pinned } : undefined
+  return pinned && kindOfStat(pinned.stat) === 'folder' ? { ...result, pinned } : undefined
 }
 
-async function entriesOf({ sandbox, untold }: TreeOptions, folder: Pinned, way: readonly string[]): Promise<Dirent[]> {
+async function entriesOf(
+  { sandbox, omitted }: TreeOptions,
+  folder: Pinned,
+  names: readonly string[],
+): Promise<Dirent[]> {
   const entries: Dirent[] = []
   try {
     for await (const entry of await opendir(folder.at(), { bufferSize: 256 })) {
       if (entries.length === MOST_NAMES) {
-        untold.overfull++
+        omitted.overfull++
         break
       }
-      if (!isUsableName(entry.name)) untold.unusable++
+      if (!isUsableName(entry.name)) omitted.unusable++
       else if (!isTemporaryName(entry.name)) entries.push(entry)
     }
   } catch (error) {
     // A closed folder is an error at the start of the walk, and left out below it.
-    if (way.length === 0 || errnoOf(error) !== 'EACCES') throw error
-    untold.unusable++
+    if (names.length === 0 || errnoOf(error) !== 'EACCES') throw error
+    omitted.unusable++
     return []
   }
   await sandbox.walker.confirm(folder)

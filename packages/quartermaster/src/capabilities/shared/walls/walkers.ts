@@ -5,14 +5,14 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { isSame, type Keeper, Moved, type Pinned, type Walker } from './pinned.ts'
 import { errnoOf, isMissing } from './refusal.ts'
 
-// open(2): a handle that only names the thing. It opens nothing, so that pipes do not block and devices do not stir,
-// and of a link it names the link. Node has no constant for it; this is its value on every Linux that Node runs on.
+// open(2): a handle that only identifies a file, also a link, without opening it, so that pipes do not block. Node has no
+// constant for it; this is its value on every Linux that Node supports.
 const O_PATH = 0o10000000
 const { O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK, O_NOCTTY, O_WRONLY, O_CREAT, O_EXCL } = constants
 
 /**
- * Walks by handles, on Linux: `/proc/self/fd/N/name` is `name` in the folder behind handle N, wherever that folder's
- * path leads by now. Whatever is swapped in between check and use is therefore never reached.
+ * Walks by handles, on Linux: `/proc/self/fd/N/name` is `name` in the folder of handle N, even when that folder was moved.
+ * A file swapped in between check and use is therefore never reached.
  */
 export function createHandleWalker(keeper: Keeper): Walker {
   async function pin(path: string, flags: number): Promise<Pinned> {
@@ -36,36 +36,35 @@ export function createHandleWalker(keeper: Keeper): Walker {
   }
 }
 
-// Windows has neither; there the second look alone has to do.
+// Windows has neither; there only the second check protects.
 const NO_FOLLOW = constants.O_NOFOLLOW ?? 0
 const NON_BLOCK = constants.O_NONBLOCK ?? 0
 
 /**
- * Walks by paths, where there is no `/proc`. A link that replaces a folder for a moment changes
- * the folder around it, and that shows in its time of change. So the folders that were walked through are looked at before
- * and after: when none of them has changed, the path has led to the same thing all the while.
+ * Walks by paths, where there is no `/proc`. Replacing a folder by a link changes the change time of its parent. So all
+ * parents are checked before and after: when none has changed, the path has led to the same file all the time.
  */
 export function createPathWalker(keeper: Keeper): Walker {
-  const ways = new WeakMap<Pinned, readonly Seal[]>()
-  const wayTo = (pinned: Pinned) => ways.get(pinned) ?? []
+  const sealsByPinned = new WeakMap<Pinned, readonly Seal[]>()
+  const sealsOf = (pinned: Pinned) => sealsByPinned.get(pinned) ?? []
 
   async function confirm(pinned: Pinned): Promise<void> {
-    for (const { path, seen } of wayTo(pinned)) if (!isUnchanged(await look(path), seen)) throw new Moved()
-    if (!isSame(await look(pinned.at()), pinned.stat)) throw new Moved()
+    for (const { path, seen } of sealsOf(pinned)) if (!isUnchanged(await statOf(path), seen)) throw new Moved()
+    if (!isSame(await statOf(pinned.at()), pinned.stat)) throw new Moved()
   }
 
   async function step(folder: Pinned, name: string): Promise<Pinned> {
     const path = folder.at(name)
     const met = await lstat(path, { bigint: true })
-    // Only folders are walked through; for anything else its own identity is enough.
-    if (!met.isDirectory()) return pinWay(path, met, wayTo(folder))
+    // Only folders are walked through; for other entries their own identity is enough.
+    if (!met.isDirectory()) return pinWithSeals(path, met, sealsOf(folder))
     const seal = await sealOf(folder)
-    return pinWay(path, await lstat(path, { bigint: true }), [...wayTo(folder), seal])
+    return pinWithSeals(path, await lstat(path, { bigint: true }), [...sealsOf(folder), seal])
   }
 
-  function pinWay(path: string, stat: BigIntStats, way: readonly Seal[]): Pinned {
+  function pinWithSeals(path: string, stat: BigIntStats, seals: readonly Seal[]): Pinned {
     const pinned = pinPath(path, stat)
-    ways.set(pinned, way)
+    sealsByPinned.set(pinned, seals)
     return pinned
   }
 
@@ -88,7 +87,7 @@ export function createPathWalker(keeper: Keeper): Walker {
       try {
         await confirm(folder)
       } catch (error) {
-        // It may stand somewhere else now. It is empty, and it is ours: no other program makes such a name.
+        // The file may be elsewhere now. It is empty, and no other program uses such a name.
         await rm(path, { force: true })
         throw error
       }
@@ -99,22 +98,22 @@ export function createPathWalker(keeper: Keeper): Walker {
   }
 }
 
-/** A folder on the way, as it was before what is in it was looked at. */
+/** A parent folder, as it was before its entry was read. */
 interface Seal {
   readonly path: string
   readonly seen: BigIntStats
 }
 
-// Systems write the time of a change in ticks, up to 16 ms long. Two changes in one tick look like one, so a folder counts as
-// seen only when its last change is older than that.
+// Change times have a resolution of up to 16 ms. Two changes within that time look like one, so the last change of a
+// folder must be older.
 const TICK_MS = 20
-// A folder in which something changes at each of these looks is not one to walk through by paths.
-const LOOKS = 5
+// A folder that changes at each try cannot be walked by paths.
+const TRIES = 5
 
 async function sealOf(folder: Pinned): Promise<Seal> {
   const path = folder.at()
-  for (let looks = 0; looks < LOOKS; looks++) {
-    const seen = await look(path)
+  for (let tries = 0; tries < TRIES; tries++) {
+    const seen = await statOf(path)
     if (!isSame(seen, folder.stat)) throw new Moved()
     if (Math.abs(Date.now() - Number(seen.ctimeMs)) > TICK_MS) return { path, seen }
     await delay(TICK_MS)
@@ -126,7 +125,7 @@ function isUnchanged(now: BigIntStats, before: BigIntStats): boolean {
   return isSame(now, before) && now.ctimeNs === before.ctimeNs
 }
 
-async function look(path: string): Promise<BigIntStats> {
+async function statOf(path: string): Promise<BigIntStats> {
   try {
     return await lstat(path, { bigint: true })
   } catch (error) {
@@ -143,7 +142,7 @@ async function openInPlace(path: string, flags: number): Promise<FileHandle> {
   try {
     return await open(path, flags | NO_FOLLOW | NON_BLOCK)
   } catch (error) {
-    // It was no link a moment ago.
+    // The file was replaced by a link.
     if (errnoOf(error) === 'ELOOP') throw new Moved()
     throw error
   }
