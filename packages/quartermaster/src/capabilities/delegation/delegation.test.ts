@@ -122,7 +122,7 @@ describe('check_task_status', () => {
     await delegations.cancel(ada, task_id)
     expect((await asked(bob)).text).toContain('Its asker no longer waits: stop working on it.')
     const declined = await ask(ada, bob)
-    expect((await call(bob, 'cancel_task', { task_id: declined.id })).text).toContain('its asker was told')
+    expect((await call(bob, 'cancel_task', { task_id: declined.id })).text).toContain('its asker knows')
   })
 })
 
@@ -209,7 +209,7 @@ describe('reply', () => {
     const [question] = await take(ada)
     const answer = { activity_id: question?.id, message: 'The hall.' }
     const { data } = await call(ada, 'reply', { ...answer, outcome: 'completed' })
-    expect(data.note).toMatch(new RegExp(`^The task ${id} is one that you gave away, so that "outcome" means nothing`))
+    expect(data.note).toMatch(new RegExp(`^You gave the task ${id} to another agent, so "outcome" has no effect`))
     const [task] = await take(bob)
     const ends = await call(bob, 'reply', { activity_id: task?.id, message: 'Seven.', outcome: 'completed' })
     expect(ends.data).not.toHaveProperty('note')

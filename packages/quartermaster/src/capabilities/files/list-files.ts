@@ -4,7 +4,7 @@ import { z } from 'zod'
 import { type CallContext, defineTool, toolResult } from '../../core/catalogue/index.ts'
 import { answering, isMissing, Refusal } from '../shared/walls/refusal.ts'
 import type { Found, Sandbox, Walls } from '../shared/walls/sandbox.ts'
-import { type OmittedCounts, type TreeEntry, walkTree } from '../shared/walls/tree.ts'
+import { type OmittedCounts, type TreeEntry, type TreeOptions, walkTree } from '../shared/walls/tree.ts'
 import { FILES_WORDS, type FilesConfig } from './config.ts'
 import { createGlob, type Glob } from './patterns.ts'
 
@@ -48,7 +48,7 @@ const Output = z.object({
   notes: z.array(z.string()).describe('What could not be listed, and why.'),
 })
 
-/** The tool that shows what is in a folder. */
+/** The tool that lists a folder. */
 export function createListFiles(walls: Walls) {
   return defineTool({
     name: 'list_files',
@@ -103,19 +103,10 @@ interface Page {
 }
 
 /** All roots as if they were in one folder, in the order of the settings. */
-async function* walkRoots({
-  found,
-  depth,
-  after,
-  ...walk
-}: {
-  sandbox: Sandbox
-  found: readonly Found[]
-  depth: number
-  after: readonly string[] | undefined
-  omitted: OmittedCounts
-  signal: AbortSignal
-}): AsyncGenerator<TreeEntry> {
+async function* walkRoots(
+  options: Omit<TreeOptions, 'start'> & { found: readonly Found[] },
+): AsyncGenerator<TreeEntry> {
+  const { found, depth, after, ...walk } = options
   const from = after ? found.findIndex(root => root.display === after[0]) : 0
   if (from === -1) throw badCursor()
   for (const [index, start] of found.slice(from).entries()) {

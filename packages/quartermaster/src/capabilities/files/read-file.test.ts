@@ -135,14 +135,14 @@ describe('read_file', () => {
     )
     expect((await desk.read({ path: 'reprots/summary.md' })).text).toContain('Did you mean "reports"?')
     expect((await desk.read({ path: 'zzzzzzzz' })).text).toBe(
-      'There is no "zzzzzzzz" in the folders you may use: "./work". Look with list_files.',
+      'There is no "zzzzzzzz" in the folders you may use: "./work". See list_files.',
     )
   })
 
   it('refuses folders, pipes, sockets and devices at once', async () => {
     const desk = await filesFixture({ files: { 'work/sub/a': '' }, dirs: ['./work', '/dev'] })
     await promisify(execFile)('mkfifo', [desk.project.path('work/pipe')])
-    expect((await desk.read({ path: './work/sub' })).text).toContain('is a folder; look into it with list_files')
+    expect((await desk.read({ path: './work/sub' })).text).toContain('is a folder; list it with list_files')
     expect((await desk.read({ path: './work/pipe' })).text).toContain('is a pipe, socket or device')
     expect((await desk.read({ path: '/dev/zero' })).text).toContain('is a pipe, socket or device')
   })

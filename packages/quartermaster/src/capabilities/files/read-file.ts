@@ -41,7 +41,7 @@ const Output = z.object({
   ...LINES_LEFT,
 })
 
-/** The tool that shows what is in a file. */
+/** The tool that reads a file. */
 export function createReadFile(walls: Walls) {
   return defineTool({
     name: 'read_file',

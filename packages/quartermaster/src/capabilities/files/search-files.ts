@@ -67,7 +67,7 @@ const Output = z.object({
     .describe('The limit that ended the search early.'),
 })
 
-/** The tool that looks for words in names and contents. */
+/** The tool that searches names and contents of files. */
 export function createSearchFiles(walls: Walls) {
   return defineTool({
     name: 'search_files',

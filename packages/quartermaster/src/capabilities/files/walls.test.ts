@@ -146,7 +146,7 @@ describe.each(['handles', 'paths'] as const)('the data folder, walking by %s', w
     expect((await desk.search({ query: 'secret' })).data).toMatchObject({ matches: [{ path: 'a' }] })
     expect((await desk.search({ query: 'admin' })).data).toMatchObject({ matches: [] })
     expect((await desk.read({ path: 'sub/dat' })).text).toBe(
-      'There is no "sub/dat" in the folders you may use: "./work". Look with list_files.',
+      'There is no "sub/dat" in the folders you may use: "./work". See list_files.',
     )
   })
 

@@ -3,7 +3,7 @@ import { HistoryMessage, type Platform, QUOTED_TEXT, storableText } from '../../
 import { defineCapability, defineModule, defineTool, toolResult } from '../../core/catalogue/index.ts'
 import { actorOf, limitInput, messageInWords, pageLimit } from '../shared/workspace-io.ts'
 
-/** What an agent and others have said to each other before. */
+/** Earlier messages between an agent and its peers. */
 export default defineModule({
   needs: ['history'],
   create({ history }) {
@@ -25,7 +25,7 @@ const Output = z.object({
   note: z.string().optional(),
 })
 
-/** The tool that shows what was said before. */
+/** The tool that shows earlier messages. */
 function createChatHistory(history: Platform['history']) {
   return defineTool({
     name: 'chat_history',

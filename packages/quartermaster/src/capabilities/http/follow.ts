@@ -15,7 +15,7 @@ interface FollowOptions {
 interface Followed {
   readonly outcome: WebOutcome
   readonly url: URL
-  /** What may have been done before the last redirect. */
+  /** A request that may have had an effect before the last redirect. */
   readonly before: Effect
 }
 
@@ -123,7 +123,7 @@ interface FailureOptions {
   readonly url: URL
   /** Whether the request only asks for something. */
   readonly isReading: boolean
-  /** What may have been done before a redirect. */
+  /** A request that may have had an effect before a redirect. */
   readonly before: Effect
 }
 

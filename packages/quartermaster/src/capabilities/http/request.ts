@@ -241,7 +241,7 @@ function textsIn(value: unknown, field: string): TemplatePlace[] {
   return Object.entries(value).flatMap(([key, item]) => textsIn(item, `${field}.${key}`))
 }
 
-/** What is wrong with a declaration of a request. */
+/** Mistakes in a declaration of a request. */
 export function requestFaults({ settings, parameters }: OpUse<HttpSettings>): OpFault[] {
   return [
     ...templateFaults(placesIn(settings), declaredIn(parameters)),

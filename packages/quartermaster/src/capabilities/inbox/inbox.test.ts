@@ -242,7 +242,7 @@ it('says that an outcome means nothing where there is no task', async () => {
   const [first] = (await peek()).messages
   const input = { activity_id: first?.activity_id, message: 'Yes', outcome: 'failed' }
   const { text, data } = await call(bob, 'reply', input)
-  expect(data.note).toMatch(/^The message carries no task, so that "outcome" means nothing here/)
+  expect(data.note).toMatch(/^The message carries no task, so "outcome" has no effect/)
   expect(text).toBe(
     `Answered "ada"; the message is out of the inbox. Your answer has the activity_id ${data.activity_id}.\n${data.note}`,
   )

@@ -60,16 +60,7 @@ export function createInboxPeek(inbox: Platform['inbox']) {
 
 function answer(
   messages: readonly InboxMessage[],
-  {
-    empty,
-    nextCursor,
-    notes,
-    data,
-  }: HeldParts & {
-    /** The text without messages. */
-    empty: string
-    nextCursor: string | null
-  },
+  { empty, nextCursor, notes, data }: HeldParts & { empty: string; nextCursor: string | null },
 ) {
   const shown = messages.length > 0 ? messages.map(messageInWords) : [empty]
   const more = nextCursor === null ? [] : [`There is more; go on with cursor "${nextCursor}".`]

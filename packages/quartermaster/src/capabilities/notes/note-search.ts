@@ -39,7 +39,7 @@ const Output = z.object({
 })
 type Found = Omit<z.infer<typeof Output>, 'through'>
 
-/** The tool that looks for words in a vault. */
+/** The tool that searches the notes of a vault. */
 export function createNoteSearch(vaults: Vaults) {
   return defineTool({
     name: 'note_search',

@@ -235,7 +235,7 @@ describe('task_complete', () => {
   it('leaves tasks that come again to Obsidian', async () => {
     const text = '- [ ] water 🔁 every day 📅 2026-11-15\n'
     const desk = await notesFixture({ files: { 'vault/Tasks.md': text } })
-    expect((await desk.complete({ task: 'water 🔁 every day' })).text).toContain('only Obsidian makes the next one')
+    expect((await desk.complete({ task: 'water 🔁 every day' })).text).toContain('only Obsidian makes the next task')
     expect(await desk.note('Tasks.md')).toBe(text)
   })
 })

@@ -23,17 +23,13 @@ export interface Done<O> {
 }
 
 /** Runs a tool in the agent's vault and adds to its result how the notes were reached. `about` names the input in errors. */
-export function answerWith<O extends object>({
-  vaults,
-  context,
-  about,
-  work,
-}: {
+export function answerWith<O extends object>(options: {
   vaults: Vaults
   context: CallContext<NotesConfig>
   about: string
   work(vault: Vault): Promise<Done<O>>
 }): Promise<ToolResult> {
+  const { vaults, context, about, work } = options
   return answering(
     about,
     () =>

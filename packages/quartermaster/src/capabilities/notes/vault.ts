@@ -51,7 +51,7 @@ export function createVaults(walls: Walls, obsidian: Obsidian): Vaults {
     enter: ({ config, signal, log }, work) =>
       walls.enter(config, async sandbox => {
         const disk = createDiskStore(sandbox, config.vault, signal)
-        const route = createRoute({ config, disk, obsidian, signal, log })
+        const route = createRoute(config, disk, { obsidian, signal, log })
         try {
           return await work({
             sandbox,
@@ -113,20 +113,11 @@ interface Route extends NoteStore {
   close(): void
 }
 
-function createRoute({
-  config,
-  disk,
-  obsidian,
-  signal,
-  log,
-}: {
-  config: NotesConfig
-  disk: DiskStore
-  obsidian: Obsidian
-  signal: AbortSignal
-  log: Log
-}): Route {
-  const { rest, vault, label } = config
+function createRoute(
+  { rest, vault, label }: NotesConfig,
+  disk: DiskStore,
+  { obsidian, signal, log }: { obsidian: Obsidian; signal: AbortSignal; log: Log },
+): Route {
   if (!rest) return { read: disk.read, write: disk.write, routeUsed: () => ({ through: 'disk' }), close: () => {} }
   const server: ObsidianServer = { rest, vault, label }
   let client: ObsidianClient | undefined

@@ -33,7 +33,7 @@ export function textsOf(given: ProgramSettings['args'][number]): readonly string
   return Array.isArray(given) ? given : given.args
 }
 
-/** What is wrong with a declaration of a program. */
+/** Mistakes in a declaration of a program. */
 export function programFaults({ settings, parameters }: OpUse<ProgramSettings>): OpFault[] {
   const declared = declaredIn(parameters)
   const switches = settings.args.flatMap((given, i) =>
@@ -57,7 +57,7 @@ export function programFaults({ settings, parameters }: OpUse<ProgramSettings>):
   ]
 }
 
-/** What is wrong with the folder of a program, as far as its path tells. Links are checked at each call. */
+/** Mistakes in the path of a program's folder. Links are checked at each call. */
 export function folderFaults({ cwd }: ProgramSettings, { projectDir, dataDir }: Paths): OpFault[] {
   const folder = resolve(projectDir, cwd)
   const fault = (message: string): OpFault[] => [{ field: 'with.cwd', message }]
@@ -139,7 +139,7 @@ const INTERPRETERS: readonly Interpreter[] = [
   },
 ]
 
-/** One argument of a declaration. */
+/** An argument in a declaration. */
 interface Argument {
   readonly text: string
   readonly field: string

@@ -4,14 +4,14 @@ import { didYouMean } from '../../core/kernel/index.ts'
 /** A piece of a template: words, the place of a parameter, or the place of a secret. */
 export type TemplatePart =
   | { readonly kind: 'text'; readonly text: string }
-  /** `{files...}` is one of several values, each for itself. */
+  /** `isSpread`: `{files...}` stands for several arguments, one for each value. */
   | { readonly kind: 'parameter'; readonly name: string; readonly isSpread: boolean }
   | { readonly kind: 'secret'; readonly name: string }
 
 /** A text with places for parameters: `Weather in {city}`. `{{` and `}}` are the braces themselves. */
 export interface Template {
   readonly parts: readonly TemplatePart[]
-  /** What is wrong with it, each to be put behind the name of the field. */
+  /** Mistakes, each to be appended to the name of the field. */
   readonly faults: readonly string[]
 }
 
@@ -51,7 +51,7 @@ function partOf([whole, reference, parameter]: RegExpExecArray): TemplatePart | 
   return { kind: 'parameter', name, isSpread: spread !== undefined }
 }
 
-/** The parameter that a template is, where it is nothing else. */
+/** The parameter, where the template consists of one parameter only. */
 export function onlyParameter({ parts }: Template): { readonly name: string; readonly isSpread: boolean } | undefined {
   const [first] = parts
   return parts.length === 1 && first?.kind === 'parameter' ? first : undefined
@@ -59,7 +59,7 @@ export function onlyParameter({ parts }: Template): { readonly name: string; rea
 
 export type Values = Readonly<Record<string, unknown>>
 
-/** Whether a parameter of the template was not given, or as nothing: no text says that. */
+/** Whether a parameter of the template was not given, or is null. */
 export function lacksValue(template: Template, values: Values): boolean {
   return lackedBy(template, values) !== undefined
 }
@@ -74,15 +74,12 @@ export function valueOf(values: Values, name: string): unknown {
   return Object.hasOwn(values, name) ? values[name] : undefined
 }
 
-interface Filling {
-  readonly values: Values
-  /** How a value is written at this place. */
-  encode?(text: string, name: string): string
-  secret?(name: string): string
-}
-
-/** The text of a template, all parameters of which were given. */
-export function fill({ parts }: Template, { values, encode = text => text, secret = () => '' }: Filling): string {
+/** The text of a template, all parameters of which were given. `encode` writes a value for its place. */
+export function fill(
+  { parts }: Template,
+  options: { values: Values; encode?(text: string, name: string): string; secret?(name: string): string },
+): string {
+  const { values, encode = text => text, secret = () => '' } = options
   return parts
     .map(part => {
       if (part.kind === 'text') return part.text
@@ -91,14 +88,14 @@ export function fill({ parts }: Template, { values, encode = text => text, secre
     .join('')
 }
 
-/** A value as a text. What is made of several is JSON. */
+/** A value as text; arrays and objects as JSON. */
 export function asText(value: unknown): string {
   return typeof value === 'object' ? JSON.stringify(value) : String(value)
 }
 
 /** Where a template stands, and what may be in it there. */
 export interface TemplatePlace {
-  /** Dotted, as a person looks for it: `with.query.q`. */
+  /** Dotted: `with.query.q`. */
   readonly field: string
   readonly text: string
   /** Why no secret may be here; absent where one may. */
@@ -130,7 +127,7 @@ export function declaredIn(parameters: object): DeclaredParameters {
   return { names, isRequired: name => needed.has(name) }
 }
 
-/** What is wrong with the templates of a declaration, and which of its parameters none of them uses. */
+/** Mistakes in the templates of a declaration, and parameters that none of them uses. */
 export function templateFaults(
   places: readonly TemplatePlace[],
   declared: DeclaredParameters,

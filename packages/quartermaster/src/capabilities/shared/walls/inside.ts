@@ -35,17 +35,13 @@ interface ReachOptions {
   root: Root
 }
 
-export function createInside({
-  roots,
-  walker,
-  dataFolder,
-  addressing,
-}: {
+export function createInside(options: {
   roots: Roots
   walker: Walker
   dataFolder: DataFolder
   addressing: Addressing
 }): Inside {
+  const { roots, walker, dataFolder, addressing } = options
   async function child(folder: Pinned, name: string): Promise<Pinned | undefined> {
     const next = await walker.step(folder, name)
     if (await dataFolder.owns(next.stat)) return void (await next.release())
@@ -125,14 +121,13 @@ export interface Roots {
   }>
 }
 
-interface RootsDeps {
+export function createRoots(options: {
   roots: readonly Root[]
   walker: Walker
   dataFolder: DataFolder
   words: Pick<WallWords, 'setting'>
-}
-
-export function createRoots({ roots, walker, dataFolder, words }: RootsDeps): Roots {
+}): Roots {
+  const { roots, walker, dataFolder, words } = options
   const opened = new Map<Root, Promise<OpenRoot>>()
   const correct = `correct "${words.setting}" in this agent's file.`
   function open(root: Root): Promise<OpenRoot> {

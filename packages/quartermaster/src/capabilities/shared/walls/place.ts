@@ -160,14 +160,8 @@ interface AtomicWriteOptions {
 }
 
 /** Writes a temporary file, syncs it and renames it, so that readers see the old or the new content, never a part. */
-export async function writeAtomically({
-  place,
-  data,
-  replace,
-  walker,
-  signal,
-  confirm,
-}: AtomicWriteOptions): Promise<void> {
+export async function writeAtomically(options: AtomicWriteOptions): Promise<void> {
+  const { place, data, replace, walker, signal, confirm } = options
   const { folder, name, existing } = place
   // A write-protected file must not be replaced through its folder.
   if (existing) await access(existing.at(), constants.W_OK)

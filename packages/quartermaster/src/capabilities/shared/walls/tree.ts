@@ -29,7 +29,7 @@ export interface OmittedCounts {
   overfull: number
 }
 
-interface TreeOptions {
+export interface TreeOptions {
   sandbox: Sandbox
   start: Found
   /** How many levels below the start. */
