@@ -4,7 +4,7 @@ import { z } from 'zod'
 import { type CallContext, defineTool, toolResult } from '../../core/catalogue/index.ts'
 import { answering, isMissing, Refusal } from '../shared/walls/refusal.ts'
 import type { Found, Sandbox, Walls } from '../shared/walls/sandbox.ts'
-import { type OmittedCounts, type TreeEntry, type TreeOptions, walkTree } from '../shared/walls/tree.ts'
+import { type OmittedEntries, type TreeEntry, type TreeOptions, walkTree } from '../shared/walls/tree.ts'
 import { FILES_WORDS, type FilesConfig } from './config.ts'
 import { createGlob, type Glob } from './patterns.ts'
 
@@ -124,7 +124,7 @@ async function* walkRoots(
 async function fill(
   page: Page,
   walk: AsyncGenerator<TreeEntry>,
-  { sandbox, omitted }: { sandbox: Sandbox; omitted: OmittedCounts },
+  { sandbox, omitted }: { sandbox: Sandbox; omitted: OmittedEntries },
 ): Promise<void> {
   let visited = 0
   let last: TreeEntry | undefined
@@ -164,7 +164,7 @@ async function statOf({ folder, name }: TreeEntry, { walker }: Sandbox): Promise
   }
 }
 
-function notesOf({ unusable, overfull }: OmittedCounts): string[] {
+function notesOf({ unusable, overfull }: OmittedEntries): string[] {
   const notes: string[] = []
   if (unusable > 0) notes.push(`${unusable} not listed: closed, leading outside, or with names that cannot be used.`)
   if (overfull > 0) notes.push(`${overfull} with too many names to list all of them; ask for a folder further in.`)

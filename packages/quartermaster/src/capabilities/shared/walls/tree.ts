@@ -22,7 +22,7 @@ export interface TreeEntry {
 }
 
 /** Numbers of entries that a walk left out. */
-export interface OmittedCounts {
+export interface OmittedEntries {
   /** Unusable names, links that lead outside, closed folders. */
   unusable: number
   /** Folders that were cut. */
@@ -38,7 +38,7 @@ export interface TreeOptions {
   after?: readonly string[] | undefined
   /** Which folders are entered; all when absent. */
   shouldEnter?(name: string): boolean
-  omitted: OmittedCounts
+  omitted: OmittedEntries
   signal: AbortSignal
 }
 
