@@ -86,6 +86,19 @@ describe('a log line', () => {
   })
 
   it.each([
+    `Authorization=Bearer%20qm_${'aB3-'.repeat(10)}xyz`,
+    `"failed:\\nqm_${'aB3-'.repeat(10)}xyz"`,
+    'Bearer azfgkAhWnRPDCTaz was refused',
+    'bearer eyJ/abc.def',
+    'sent Basic I/AILuIfjAZxSsMZ',
+    'https://ada:hunter2@example.org',
+  ])('hides credentials as they travel: %s', text => {
+    const { message } = lineOf(log => log.info(text)).json
+    expect(message).toContain('[redacted]')
+    expect(message).not.toMatch(/aB3-|azfgk|eyJ|I\/AIL|hunter2|ada/)
+  })
+
+  it.each([
     'everything_get-annotated-message-of-server1',
     'modelcontextprotocol-server-filesystem_read',
     'playwright_browser_network_requests_replay2',

@@ -45,8 +45,16 @@ function redactFields(fields: Readonly<Record<string, unknown>>): Record<string,
 /** A text without what looks like a credential. */
 function redactText(text: string): string {
   const shown = text.length > LONGEST_TEXT ? `${text.slice(0, LONGEST_TEXT)}… (${text.length} characters)` : text
-  return mask(shown).text.replace(UNMARKED_TOKEN, word => (isName(word) ? word : REDACTED))
+  const withoutHeaders = WIRE_FORMS.reduce((left, form) => left.replace(form, `$1${REDACTED}`), shown)
+  return mask(withoutHeaders).text.replace(UNMARKED_TOKEN, word => (isName(word) ? word : REDACTED))
 }
+
+/** Credentials as they travel, and our own tokens wherever they stand. `mask` spares some of them, for prose. */
+const WIRE_FORMS = [
+  /\b((?:bearer|basic)\s+)[\w.~+/=-]{8,}/gi,
+  /(qm(?:join)?_)[\w-]{43}/g,
+  /(:\/\/)[^\s/@:]+:[^\s/@]+(?=@)/g,
+]
 
 /** A tool that writes a whole file into a log line means no harm and does some. */
 const LONGEST_TEXT = 16 * 1024
