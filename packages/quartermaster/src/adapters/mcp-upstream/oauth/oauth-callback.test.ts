@@ -21,8 +21,26 @@ async function place(take: (params: URLSearchParams) => Promise<CallbackPage>) {
 }
 
 describe('where a browser comes back to', () => {
-  it.each(['//[', '/callback/', 'http://['])('answers a request for %s that there is nothing', async path => {
-    const { visit } = await place(async () => ({ ok: true, text: '' }))
-    expect(await visit(path)).toBe(404)
+  it('takes what it brings, as it was sent', async () => {
+    const taken: string[] = []
+    const { visit } = await place(async params => {
+      taken.push(String(params.get('code')), String(params.get('state')))
+      return { ok: true, text: '' }
+    })
+    expect(await visit('/callback?code=a?b&state=c')).toBe(200)
+    expect(taken).toEqual(['a?b', 'c'])
+  })
+
+  it.each(['//', '//[', '/', '/callback/', '/x/../callback', 'http://[', '*'])(
+    'answers a request for %s that there is nothing',
+    async path => {
+      const { visit } = await place(async () => ({ ok: true, text: '' }))
+      expect(await visit(path)).toBe(404)
+    },
+  )
+
+  it('answers also when what was brought cannot be taken', async () => {
+    const { visit } = await place(() => Promise.reject(new Error('secret words')))
+    expect(await visit('/callback?code=a')).toBe(400)
   })
 })

@@ -51,6 +51,15 @@ describe('signing in at an upstream', () => {
       attempt.cancel()
     }
   })
+
+  it('registers where the document that describes a client is not understood', async () => {
+    const place = await oauthPlace({}, { clientMetadataUrl: 'https://x.example/client.json' })
+    const attempt = await authFixture().auth.begin(OWNER, place.upstream)
+    expect(new URL(attempt.url).searchParams.get('client_id')).toBe('made')
+    expect(place.registered).toMatchObject([{ client_name: 'Quartermaster' }])
+    attempt.cancel()
+  })
+
   it('takes the address by hand when the browser is elsewhere', async () => {
     const place = await oauthPlace()
     const attempt = await authFixture().auth.begin(OWNER, place.upstream)
@@ -117,7 +126,7 @@ describe('signing in at an upstream', () => {
     await expect(attempt.take(redirect)).rejects.toMatchObject({ message: expect.stringContaining('another issuer') })
   })
 
-  it.each(['https://evil.example', ''])(
+  it.each(['https://evil.example', 'https://evil.example/', '', '/'])(
     'fails when metadata claims to be of another issuer, and names both: "%s"',
     async issuer => {
       const place = await oauthPlace({ metadata: { issuer } })
@@ -131,6 +140,15 @@ describe('signing in at an upstream', () => {
       expect(place.registered).toEqual([])
     },
   )
+
+  it('takes a slash at the end for no other issuer', async () => {
+    const metadata: Record<string, unknown> = {}
+    const place = await oauthPlace({ metadata })
+    metadata.issuer = `${place.endpoint.origin}/`
+    const attempt = await authFixture().auth.begin(OWNER, place.upstream)
+    await expect(attempt.take(place.approve(attempt.url))).resolves.toBeDefined()
+  })
+
   it.each([
     [{ code_challenge_methods_supported: ['plain'] }, 'its issuer takes no proof of the code by S256 (PKCE)'],
     [
@@ -144,6 +162,13 @@ describe('signing in at an upstream', () => {
     await expect(begun).rejects.toMatchObject({ code: 'LOGIN_FAILED', message: expect.stringContaining(what) })
     expect(place.registered).toEqual([])
   })
+
+  it.each(['bearer', 'BEARER'])('takes a token of the type "%s"', async token_type => {
+    const place = await oauthPlace({ tokens: { token_type } })
+    const attempt = await authFixture().auth.begin(OWNER, place.upstream)
+    await expect(attempt.take(place.approve(attempt.url))).resolves.toBeDefined()
+  })
+
   it('takes no token that is sent otherwise than as a bearer token', async () => {
     const place = await oauthPlace({ tokens: { token_type: 'mac' } })
     const attempt = await authFixture().auth.begin(OWNER, place.upstream)
@@ -152,12 +177,34 @@ describe('signing in at an upstream', () => {
       message: expect.stringContaining('its issuer gives no bearer tokens'),
     })
   })
+
+  it('says so when a server does not seem to want any', async () => {
+    const { url } = await httpEndpoint(({ json }) => json(404, {}))
+    const upstream = { ...(await oauthPlace()).upstream, url }
+    await expect(authFixture().auth.begin(OWNER, upstream)).rejects.toMatchObject({
+      code: 'LOGIN_FAILED',
+      message: expect.stringContaining('may not require a login at all'),
+    })
+  })
+
   it('fails when a server wants a token that is for another one', async () => {
     const place = await oauthPlace({ resource: { resource: 'https://bank.example/mcp' } })
     await expect(authFixture().auth.begin(OWNER, place.upstream)).rejects.toMatchObject({
       message: expect.stringContaining('for another server'),
     })
   })
+
+  it('says so when the person said no', async () => {
+    const place = await oauthPlace()
+    const attempt = await authFixture().auth.begin(OWNER, place.upstream)
+    const redirect = place.approve(attempt.url, ({ searchParams }) => {
+      searchParams.delete('code')
+      searchParams.set('error', 'access_denied')
+    })
+    await expect(attempt.take(redirect)).rejects.toMatchObject({ message: expect.stringContaining('"access_denied"') })
+    await expect(attempt.ended).rejects.toMatchObject({ code: 'LOGIN_FAILED' })
+  })
+
   it('waits for ten minutes and then for nobody', async () => {
     const place = await oauthPlace()
     const { auth, clock } = authFixture()
@@ -231,6 +278,21 @@ describe('signing in at an upstream', () => {
     expect(error.message).not.toContain('secret-9')
     expect([elsewhere.visits, place.registered]).toEqual([[], []])
   })
+
+  it('takes metadata that is there, though an address before it leads elsewhere', async () => {
+    const place = await oauthPlace({
+      onMetadata({ path, json }) {
+        const isFirst = path.endsWith('oauth-authorization-server')
+        if (isFirst) json(302, undefined, { location: 'https://elsewhere.example/' })
+        return isFirst
+      },
+    })
+    const attempt = await authFixture().auth.begin(OWNER, place.upstream)
+    expect(new URL(attempt.url).pathname).toBe('/authorize')
+    expect(place.endpoint.visits.map(({ path }) => path)).toContain('/.well-known/openid-configuration')
+    attempt.cancel()
+  })
+
   it('listens to this machine under its own name only', async () => {
     const place = await oauthPlace()
     const attempt = await authFixture().auth.begin(OWNER, place.upstream)
@@ -242,13 +304,15 @@ describe('signing in at an upstream', () => {
     attempt.cancel()
   })
 
-  it.each(['http://127.0.0.2:1/meta', 'https://169.254.169.254/meta', 'https://[::ffff:10.0.0.1]/meta'])(
-    'does not ask %s, which nobody named',
-    async url => {
-      const place = await oauthPlace({ challenge: `Bearer resource_metadata="${url}"` })
-      await expect(authFixture().auth.begin(OWNER, place.upstream)).rejects.toMatchObject({ code: 'LOGIN_FAILED' })
-    },
-  )
+  it.each([
+    'http://127.0.0.2:1/meta',
+    'https://169.254.169.254/meta',
+    'https://[::ffff:10.0.0.1]/meta',
+    'https://192.168.1.1/',
+  ])('does not ask %s, which nobody named', async url => {
+    const place = await oauthPlace({ challenge: `Bearer resource_metadata="${url}"` })
+    await expect(authFixture().auth.begin(OWNER, place.upstream)).rejects.toMatchObject({ code: 'LOGIN_FAILED' })
+  })
 
   it('does not ask a name that leads inside, whatever it led to before', async () => {
     const place = await oauthPlace({ resource: { authorization_servers: ['https://sso.example'] } })
@@ -264,13 +328,22 @@ describe('signing in at an upstream', () => {
     })
   })
 
-  it.each(['javascript:alert(1)', 'http://elsewhere.example/authorize'])(
+  it.each(['javascript:alert(1)', 'file:///etc/passwd', 'http://elsewhere.example/authorize'])(
     'never sends a browser to %s',
     async authorization_endpoint => {
       const place = await oauthPlace({ metadata: { authorization_endpoint } })
       await expect(authFixture().auth.begin(OWNER, place.upstream)).rejects.toMatchObject({ code: 'LOGIN_FAILED' })
     },
   )
+
+  it('says so when the issuer that a server names has no address on the web', async () => {
+    const place = await oauthPlace({ resource: { authorization_servers: ['file:///etc/passwd'] } })
+    await expect(authFixture().auth.begin(OWNER, place.upstream)).rejects.toMatchObject({
+      code: 'LOGIN_FAILED',
+      message: expect.stringContaining('the issuer that it names has no address on the web.'),
+    })
+  })
+
   it('sends a code nowhere that a redirect points to', async () => {
     const elsewhere = await httpEndpoint(({ json }) => json(200, {}))
     const place = await oauthPlace({

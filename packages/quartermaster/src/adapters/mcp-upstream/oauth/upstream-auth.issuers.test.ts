@@ -56,7 +56,12 @@ describe('an issuer that could not be asked', () => {
   it.each([
     [503, {}],
     [502, 'no gateway'],
+    [429, {}],
+    [425, undefined],
+    [408, undefined],
     [400, { error: 'temporarily_unavailable' }],
+    [400, { error: 'slow_down' }],
+    [400, { error: 'server_error' }],
     [302, undefined],
     [200, { odd: true }],
   ])('is one that answers %i %j, which says nothing of the login', async (...answer) => {
@@ -67,12 +72,54 @@ describe('an issuer that could not be asked', () => {
     issuer.answer = undefined
     expect(await tokens.renew('access-1', {})).toBe('renewed')
   })
+
+  it('is away no more from the moment that the login is forgotten', async () => {
+    for (const forget of ['forget', 'forgetAll'] as const) {
+      const { auth, issuer, tokens, isAway } = await signedIn()
+      issuer.answer = [503, {}]
+      await expect(tokens.renew('access-1', {})).rejects.toThrow('could not be renewed')
+      await (forget === 'forget' ? auth.forget(OWNER) : auth.forgetAll(OWNER.upstream))
+      expect(isAway()).toBe(false)
+    }
+  })
+
+  it('is not asked about a login that is there by now in the place of the one before', async () => {
+    const { issuer, tokens, clock, signIn, asked, isAway } = await signedIn()
+    issuer.answer = [503, {}]
+    await expect(tokens.renew('access-1', {})).rejects.toThrow('could not be renewed')
+    issuer.answer = undefined
+    await signIn()
+    await clock.advance(5_000)
+    await expect.poll(isAway).toBe(false)
+    expect(asked()).toBe(1)
+  })
+
+  it('is no matter any more once the login is forgotten, or another one is there', async () => {
+    for (const fix of ['forget', 'signIn'] as const) {
+      const { auth, issuer, tokens, clock, signIn, isAway } = await signedIn()
+      issuer.answer = [503, {}]
+      await expect(tokens.renew('access-1', {})).rejects.toThrow('could not be renewed')
+      issuer.answer = undefined
+      await (fix === 'forget' ? auth.forget(OWNER) : signIn())
+      await clock.advance(5_000)
+      await expect.poll(isAway).toBe(false)
+    }
+  })
+
+  it('is so for its own upstream alone', async () => {
+    const { auth, issuer, tokens } = await signedIn()
+    issuer.answer = [503, {}]
+    await expect(tokens.renew('access-1', {})).rejects.toThrow('could not be renewed')
+    expect(auth.isIssuerAway('tracker2')).toBe(false)
+  })
 })
 
 describe('an issuer that has said no', () => {
   it.each([
     [200, { error: 'bad_refresh_token', error_description: 'The refresh token passed is incorrect or expired.' }],
+    [400, { error: 'invalid_request' }],
     [400, { error: 'invalid_grant' }],
+    [400, { error: 'Token-Expired' }],
     [401, undefined],
     [500, { error: 'invalid_grant' }],
   ])('has done so in whatever words, so that somebody has to sign in: %i %j', async (...answer) => {
@@ -85,6 +132,9 @@ describe('an issuer that has said no', () => {
   it.each([
     [503, { status: 503, error: 'Service Unavailable' }],
     [500, { error: 'Internal Server Error' }],
+    [429, { error: 'too_many_requests' }],
+    [403, {}],
+    [404, 'gone'],
     [404, { error: 'Not Found' }],
     [403, { error: 'rate_limit_exceeded' }],
   ])('is not one that fails in words of its own, or behind a proxy: %i %j', async (...answer) => {

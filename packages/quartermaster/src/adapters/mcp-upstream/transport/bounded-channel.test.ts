@@ -38,26 +38,94 @@ async function answerTo(answer: object | readonly object[], key = KEY) {
 const failure = (error: unknown) => ({ jsonrpc: '2.0', id: 1, error })
 
 describe('an error of a server', () => {
+  it.each([
+    ['with data', { code: -32_000, message: 'No.', data: { why: ['x'.repeat(60_000)], more: null } }],
+    ['of many words', { code: -32_000, message: 'y '.repeat(4_096) }],
+    ['of an odd shape', { message: 7, reason: 'None.' }],
+  ])('comes as it is %s', async (_how, error) => {
+    const { messages } = await answerTo(failure(error))
+    expect(messages).toEqual([failure(error)])
+  })
+
   it('is cut where it says more than anybody reads, and tells how much is missing', async () => {
     const { messages } = await answerTo(failure({ code: -32_000, message: 'y '.repeat(1_000_000) }))
     const message = `${'y '.repeat(4_096)}… (1991808 more characters are left out)`
     expect(messages).toEqual([failure({ code: -32_000, message })])
   })
+
+  it('comes without its data where that is large', async () => {
+    const { messages } = await answerTo(failure({ code: -32_000, message: 'No.', data: { t: 'y'.repeat(1_000_000) } }))
+    const message = 'No. (its data is left out: it has more than 65536 characters)'
+    expect(messages).toEqual([failure({ code: -32_000, message })])
+  })
+
+  it('keeps small data where it is its message that is long', async () => {
+    const { messages } = await answerTo(failure({ code: -32_000, message: 'y'.repeat(9_000), data: { hint: KEY } }))
+    const message = `${'y'.repeat(8_192)}… (808 more characters are left out)`
+    expect(messages).toEqual([failure({ code: -32_000, message, data: { hint: '[secret]' } })])
+  })
+
+  it.each([
+    ['no object', 'y'.repeat(1_000_000), 'It gave no reason.'],
+    ['full of something else', { stack: 'y'.repeat(1_000_000) }, 'It gave no reason.'],
+  ])('is none but for its code where it is %s', async (_what, error, message) => {
+    const { messages } = await answerTo(failure(error))
+    expect(messages).toEqual([failure({ code: -32_603, message })])
+  })
+
   it('shows no secret by which something in it is called, and loses nothing of what is called alike then', async () => {
     const data = { [KEY]: 1, '[secret]': 2, deep: [{ [`${KEY}/${KEY}`]: 3 }], [KEY.replace('-', '\\u002d')]: 4 }
     const { messages } = await answerTo(failure({ code: -32_000, message: 'No.', data }))
     const shown = { '[secret]': 1, '[secret] 2': 2, deep: [{ '[secret]/[secret]': 3 }], '[secret] 3': 4 }
     expect(messages).toEqual([failure({ code: -32_000, message: 'No.', data: shown })])
   })
+
+  it('keeps its code where a secret has the same digits, which are hidden everywhere else', async () => {
+    const error = { code: -32_000, message: 'Port 32000 is taken.', data: { port: 32_000 } }
+    const { messages } = await answerTo(failure(error), '32000')
+    expect(messages).toEqual([
+      failure({ code: -32_000, message: 'Port [secret] is taken.', data: { port: '[secret]' } }),
+    ])
+  })
+
+  it('shows no beginning of a secret where it is cut', async () => {
+    for (const before of [8_180, 16_376]) {
+      const said = `${KEY.repeat(40)}${'y'.repeat(before - 40 * KEY.length)}${KEY}${'z'.repeat(20_000)}`
+      const { messages } = await answerTo(failure({ code: -32_000, message: said }))
+      expect(JSON.stringify(messages)).not.toContain(KEY.slice(0, 4))
+    }
+  })
 })
 
 describe('what a server tells', () => {
+  const told = (method: string, data: unknown) => ({ jsonrpc: '2.0', method, params: { data } })
   const result = { jsonrpc: '2.0', id: 1, result: { text: 'y'.repeat(2_000_000) } }
+
+  it('is dropped where it is large, which is said once', async () => {
+    const long = 'y'.repeat(1_100_000)
+    const { messages, lines } = await answerTo([
+      told('notifications/message', { long }),
+      told('notifications/message', { long }),
+      told('notifications/message', 'short'),
+      result,
+    ])
+    expect(messages).toEqual([told('notifications/message', 'short'), result])
+    expect(lines()).toEqual([
+      'A message "notifications/message" of it is not taken: it has more than 1048576 characters. It is not said again of others.',
+    ])
+  })
+
   it('is dropped with no part of a secret in what is said of it', async () => {
     const { lines } = await answerTo([{ jsonrpc: '2.0', method: `${'x'.repeat(60)}${KEY.repeat(100_000)}` }, result])
     expect(lines()).toEqual([
       expect.stringMatching(/^A message "x{60}\[secret\]\[secret\].{0,3}…" of it is not taken: /),
     ])
+  })
+
+  it('is dropped where it is made of too many pieces', async () => {
+    const { messages, lines } = await answerTo([told('notifications/strange', Array(60_000).fill(0)), result])
+    expect(messages).toEqual([result])
+    expect(lines()).toEqual([expect.stringContaining('it has more than 50000 values')])
   })
 })
 
@@ -115,6 +183,15 @@ describe('what a server asks', () => {
     expect(lines).toEqual([expect.stringContaining('"elicitation/create" of it is not taken')])
     expect(parts).toBe(1)
   })
+
+  it('may have a picture in it where it is for a model', async () => {
+    const question = asked('q', 'sampling/createMessage', 'y'.repeat(4_000_000))
+    const large = asked('r', 'sampling/createMessage', 'y'.repeat(9_000_000))
+    const { sent, passed } = await saying(question, large)
+    expect(passed).toEqual([question])
+    expect(sent).toMatchObject([{ id: 'r', error: { code: -32_602 } }])
+  })
+
   const LARGE = 'y'.repeat(1_100_000)
   const SHUT = new SendFailure('The server has forgotten the session.', { wasSent: 'no', status: 404 })
 
@@ -124,5 +201,23 @@ describe('what a server asks', () => {
       'It asked something that is not taken, and could not be told so: The server has forgotten the session.'
     expect(lost).toEqual([[7, reason]])
     expect(sent).toMatchObject([{ id: 'q' }, { method: 'notifications/cancelled', params: { requestId: 7 } }])
+  })
+
+  it.each([
+    ['nobody knows in which exchange it came', 'elicitation/create', { failure: SHUT }],
+    ['it was asked in passing', 'roots/list', { of: 7, failure: SHUT }],
+    [
+      'the refusal may have come through',
+      'elicitation/create',
+      { of: 7, failure: new SendFailure('It broke.', { wasSent: 'maybe' }) },
+    ],
+    ['the server has been told', 'elicitation/create', { of: 7 }],
+  ])('ends no call where %s', async (_, method, way) => {
+    const { sent, lost } = await sayingIn(way, asked('q', method, LARGE))
+    expect([sent.length, lost]).toEqual([1, []])
+  })
+
+  it('is dropped where even its id is large', async () => {
+    expect((await saying(asked('i'.repeat(2_000_000), 'ping', ''))).sent).toEqual([])
   })
 })

@@ -27,6 +27,24 @@ describe('a fetch of what others told us', () => {
     }
     expect(server.visits).toEqual([])
   })
+
+  it('reaches another port of this machine where that is what the configuration names, and nothing else inside', async () => {
+    const issuer = await httpEndpoint(({ json }) => json(200, { ok: true }))
+    const home = new URL('http://localhost:1/mcp')
+    const resolve = async () => [{ address: '127.0.0.1', family: 4 }]
+    const fetch = createGuardedFetch({ home, clock, resolve })
+    expect((await fetch(issuer.origin)).status).toBe(200)
+    for (const url of [
+      'https://192.168.0.7/',
+      'https://169.254.169.254/',
+      'https://[fe80::1]/',
+      `https://named.example:${issuer.port}/`,
+    ])
+      await expect(fetch(url)).rejects.toThrow(/leads to an address inside/)
+    await expect(fetch('http://169.254.169.254/')).rejects.toThrow(/is not reached by https:/)
+    expect(issuer.visits).toHaveLength(1)
+  })
+
   it('reaches neither this machine nor a neighbour for a server inside the network', async () => {
     const fetch = createGuardedFetch({ home: new URL('https://192.168.0.7/mcp'), clock })
     for (const url of ['https://127.0.0.1/', 'https://[::1]/', 'https://192.168.0.8/'])
@@ -49,5 +67,33 @@ describe('a fetch of what others told us', () => {
   it('reads no more than a megabyte', async () => {
     const server = await httpEndpoint(({ response }) => response.end('x'.repeat(1024 * 1024 + 1)))
     await expect(createGuardedFetch({ home: new URL(server.url), clock })(server.url)).rejects.toThrow(/longer than/)
+  })
+
+  it('waits fifteen seconds for an answer', async () => {
+    const server = await httpEndpoint(() => {})
+    const own = createFakeClock()
+    const waiting = createGuardedFetch({ home: new URL(server.url), clock: own })(server.url)
+    waiting.catch(() => {})
+    await server.arrived(1)
+    await own.advance(15_000)
+    await expect(waiting).rejects.toThrow(/no answer within 15000 ms/)
+  })
+
+  it('waits no longer for one that begins and does not end, and lets go of the connection', async () => {
+    const server = await httpEndpoint(({ path, response, json }) => {
+      if (path === '/later') return json(200)
+      response.writeHead(200, { 'content-type': 'application/json' })
+      response.write('{')
+    })
+    const own = createFakeClock()
+    const waiting = createGuardedFetch({ home: new URL(server.url), clock: own })(server.url)
+    waiting.catch(() => {})
+    await server.arrived(1)
+    const closed = new Promise(resolve => server.visits[0]?.response.once('close', resolve))
+    // What was written before this was asked is there when it is answered.
+    await fetch(`${server.origin}/later`)
+    await own.advance(15_000)
+    await expect(waiting).rejects.toThrow(/no answer within 15000 ms/)
+    await closed
   })
 })

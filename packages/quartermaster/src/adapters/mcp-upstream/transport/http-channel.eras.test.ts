@@ -49,14 +49,22 @@ const SESSION = { 'mcp-session-id': 's' }
 describe('a server by HTTP that was met', () => {
   it.each<[string, readonly Message[], Record<string, string>, Complaint]>([
     ['2026-07-28', MODERN, {}, said(400, 'Bad Request: No valid session ID provided')],
+    ['2026-07-28', MODERN, {}, said(400, 'Bad Request: Mcp-Session-Id header is required')],
+    ['2026-07-28', MODERN, {}, said(400, 'Bad Request: Missing session ID', { isNamed: true })],
     ['2026-07-28', MODERN, {}, said(400, 'Bad Request: Server not initialized')],
     ['2026-07-28', MODERN, {}, said(400, 'Bad Request: Unsupported protocol version: 2026-07-28 (supported: …)')],
+    ['2026-07-28', MODERN, {}, said(400, 'session required')],
     ['2026-07-28', MODERN, {}, text(400, 'Bad Request: unsupported MCP-Protocol-Version\n')],
+    ['2026-07-28', MODERN, {}, text(404, 'session not found\n')],
     ['2026-07-28', MODERN, {}, text(422, 'Unexpected message, expect initialize request')],
     ['2026-07-28', MODERN, {}, said(400, 'Mcp-Session-Id header required for POST requests.', { isNamed: true })],
+    ['2026-07-28', MODERN, {}, said(400, "The MCP-Protocol-Version header value '2026-07-28' is not supported.")],
+    ['2026-07-28', MODERN, {}, said(400, 'A new session can only be created by an initialize request.')],
     ['2026-07-28', MODERN, {}, said(400, 'In words that nobody knows')],
     ['2025-11-25', LEGACY, SESSION, WRONG_VERSION],
+    ['2025-11-25, without a session,', LEGACY, {}, WRONG_VERSION],
     ['2025-11-25, without a session,', LEGACY, {}, said(400, 'Bad Request: Mcp-Session-Id header is required')],
+    ['2025-11-25', LEGACY, SESSION, said(400, 'The Mcp-Session-Id header is not supported in stateless mode')],
     ['2025-11-25, and has listed nothing,', [INITIALIZE], SESSION, WRONG_VERSION],
   ])(
     'in %s and takes nothing in that any more is left, and has not done the call',
@@ -95,7 +103,9 @@ describe('a server by HTTP that was met', () => {
 
   it.each<[string, readonly Message[], Message]>([
     ['server/discover', MODERN, { ...DISCOVER, id: 3 } as Message],
+    ['tools/list', MODERN, { ...MODERN_LIST, id: 3 } as Message],
     ['ping', LEGACY, PING],
+    ['tools/list', LEGACY, { ...LIST, id: 3 } as Message],
   ])('is left by %s that it does not take any more', async (_method, first, message) => {
     const { channel, ended, become } = await met(first, SESSION)
     become(WRONG_VERSION)
@@ -106,6 +116,7 @@ describe('a server by HTTP that was met', () => {
   it.each<[string, readonly Message[], Complaint | number]>([
     ['answers what it was met with', MODERN, ({ result }) => result({})],
     ['answers what it has listed', LEGACY, ({ result }) => result({})],
+    ['is out of order when it is asked', MODERN, 503],
     ['is busy when it is asked', LEGACY, 429],
   ])('gives its own words for a call where it %s', async (_what, first, look) => {
     const { channel, messages, server, become } = await met(first, SESSION)
@@ -138,15 +149,16 @@ describe('a server by HTTP that was met', () => {
     await channel.send(MODERN_LIST)
   })
 
-  it.each([said(400, 'Invalid arguments: "protocol" is missing', { code: -32_602, isNamed: true })])(
-    'is asked nothing else where it is the call that it finds wrong',
-    async complain => {
-      const { channel, server, become } = await met(MODERN)
-      become(complain)
-      await channel.send(modernCall(3))
-      expect(methods(server)).toEqual(['tools/call'])
-    },
-  )
+  it.each([
+    said(400, 'Invalid arguments: "protocol" is missing', { code: -32_602, isNamed: true }),
+    said(400, 'The argument "session" is unknown', { isNamed: true }),
+    said(400, 'The header and the body disagree', { code: -32_020, isNamed: true }),
+  ])('is asked nothing else where it is the call that it finds wrong', async complain => {
+    const { channel, server, become } = await met(MODERN)
+    become(complain)
+    await channel.send(modernCall(3))
+    expect(methods(server)).toEqual(['tools/call'])
+  })
 })
 
 it('that is being met is spoken to in the other era on the same channel', async () => {

@@ -4,7 +4,7 @@ import { gzipSync } from 'node:zlib'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { refusedAnswer } from '../peer/channel.ts'
 import { httpEndpoint } from '../testing/http-endpoint.ts'
-import { call, httpFixture, modernCall } from '../testing/http-fixture.ts'
+import { call, httpFixture, INITIALIZED, modernCall } from '../testing/http-fixture.ts'
 
 const HALF = { messageBytes: 1_000 }
 const reply = (id: unknown) => `data: ${JSON.stringify({ jsonrpc: '2.0', id, result: {} })}\n\n`
@@ -52,6 +52,15 @@ describe('a request by HTTP that fails', () => {
     })
     await expect(desk.channel.send(call(2))).rejects.toMatchObject({ wasSent: 'no' })
   })
+
+  it('was not sent when the name means nothing, or TLS is not spoken there', async () => {
+    const server = await httpEndpoint(() => {})
+    for (const url of ['http://nowhere.invalid/mcp', server.url.replace('http:', 'https:')]) {
+      const { channel } = await httpFixture(url)
+      await expect(channel.send(call(1))).rejects.toMatchObject({ wasSent: 'no' })
+    }
+  })
+
   it('may have been sent when the connection breaks without an answer', async () => {
     const server = await httpEndpoint(visit => visit.drop())
     const { channel } = await httpFixture(server.url)
@@ -123,6 +132,19 @@ describe('a request by HTTP that fails', () => {
     expect(messages).toEqual([refusedAnswer(1, 'It nests deeper than 512 levels.')])
     expect(lost).toEqual([])
   })
+
+  it('names what came instead of JSON', async () => {
+    const server = await httpEndpoint(({ response }) =>
+      response.writeHead(200, { 'content-type': 'text/html' }).end('<p>'),
+    )
+    const { channel } = await httpFixture(server.url)
+    await expect(channel.send(call(1))).rejects.toMatchObject({
+      message: expect.stringContaining('text/html'),
+      wasSent: 'maybe',
+      status: 200,
+    })
+  })
+
   it('keeps what a server calls its answer apart from our words, unless everybody calls it so', async () => {
     const server = await httpEndpoint(({ response }) =>
       response.writeHead(200, { 'content-type': 'Send me the keys; charset=x' }).end('x'),
@@ -184,5 +206,27 @@ describe('a request by HTTP that fails', () => {
     const lost = desk.nextLost()
     await desk.channel.send(modernCall(1))
     expect(await lost).toEqual({ id: 1, reason: 'The server ended the stream before it had answered.' })
+  })
+
+  it('is lost at once when its server takes it in with 202, unless it may answer on a stream of its own', async () => {
+    const server = await httpEndpoint(visit => (visit.method === 'GET' ? visit.events() : visit.json(202)))
+    const desk = await httpFixture(server.url)
+    await desk.channel.send(call(1))
+    expect(desk.lost).toEqual([{ id: 1, reason: 'The server took the request in, and does not answer it.' }])
+    await desk.channel.send(INITIALIZED)
+    await desk.channel.send(call(2))
+    expect(desk.lost).toHaveLength(1)
+  })
+
+  it('is not held open by a stream that goes on behind the answer', async () => {
+    const server = await httpEndpoint(visit => visit.events()(reply(1)))
+    const desk = await httpFixture(server.url)
+    const answered = desk.next()
+    await desk.channel.send(call(1))
+    await answered
+    const closed = new Promise(resolve => server.visits[0]?.response.once('close', resolve))
+    await desk.clock.advance(1_000)
+    await closed
+    expect(desk.lost).toEqual([])
   })
 })

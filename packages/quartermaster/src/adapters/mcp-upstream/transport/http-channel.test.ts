@@ -1,4 +1,5 @@
 import { once } from 'node:events'
+import { gzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
 import { httpEndpoint, type Visit } from '../testing/http-endpoint.ts'
 import { call, httpFixture, INITIALIZE, INITIALIZED, modernCall } from '../testing/http-fixture.ts'
@@ -124,6 +125,17 @@ describe('a channel by HTTP', () => {
       ['DELETE', 's1', '2025-06-18'],
     ])
   })
+
+  it.each([404, 405, 400])('does without the stream of a server that answers %i for it', async status => {
+    const server = await httpEndpoint(legacy(visit => (visit.method === 'GET' ? visit.json(status) : visit.result({}))))
+    const desk = await httpFixture(server.url)
+    await desk.channel.send(INITIALIZE)
+    await desk.channel.send(INITIALIZED)
+    await server.arrived(3)
+    await desk.channel.send(call(2))
+    expect(desk.messages).toHaveLength(2)
+  })
+
   it('sends what the configuration says and lets it override nothing of the protocol', async () => {
     const server = await httpEndpoint(visit => visit.result({}))
     const headers = {
@@ -142,6 +154,15 @@ describe('a channel by HTTP', () => {
     expect(visit?.headers).not.toHaveProperty('cookie')
     expect(visit?.headers).not.toHaveProperty('mcp-session-id')
   })
+
+  it('says who we are as the URL has it, and never in the URL it asks for', async () => {
+    const server = await httpEndpoint(visit => visit.result({}))
+    const { channel } = await httpFixture(server.url.replace('//', '//some%40one:pass@'))
+    await channel.send(call(1))
+    const basic = `Basic ${Buffer.from('some@one:pass').toString('base64')}`
+    expect(server.visits[0]).toMatchObject({ path: '/mcp', headers: { authorization: basic } })
+  })
+
   it('uses one connection for requests that follow each other', async () => {
     const sockets = new Set<unknown>()
     const server = await httpEndpoint(visit => {
@@ -177,6 +198,17 @@ describe('a channel by HTTP', () => {
     await closed
     expect(server.visits).toHaveLength(2)
   })
+
+  it('decompresses what a server compressed unasked', async () => {
+    const server = await httpEndpoint(visit => {
+      visit.response.writeHead(200, { 'content-type': 'application/json', 'content-encoding': 'gzip' })
+      visit.response.end(gzipSync(REPLY(1)))
+    })
+    const { channel, messages } = await httpFixture(server.url)
+    await channel.send(call(1))
+    expect(messages).toHaveLength(1)
+  })
+
   it('follows a redirect within the origin', async () => {
     const server = await httpEndpoint(visit =>
       visit.path === '/mcp' ? visit.json(308, undefined, { location: '/v2/mcp' }) : visit.result({}),
@@ -186,6 +218,18 @@ describe('a channel by HTTP', () => {
     expect(messages).toHaveLength(1)
     expect(server.visits[1]).toMatchObject({ path: '/v2/mcp', method: 'POST', headers: { 'x-api-key': 'k' } })
   })
+
+  it('follows one to a path also from an address with a name and a password, which go along', async () => {
+    const server = await httpEndpoint(visit =>
+      visit.path === '/mcp' ? visit.json(307, undefined, { location: '/mcp/' }) : visit.result({}),
+    )
+    const { channel, messages } = await httpFixture(server.url.replace('//', '//ann:secret@'))
+    await channel.send(call(1))
+    expect(messages).toHaveLength(1)
+    const authorization = `Basic ${Buffer.from('ann:secret').toString('base64')}`
+    expect(server.visits.map(visit => visit.headers.authorization)).toEqual([authorization, authorization])
+  })
+
   it('follows none that names somebody else', async () => {
     const server = await httpEndpoint(visit =>
       visit.json(307, undefined, { location: `//eve:x@${visit.headers.host}/` }),
