@@ -35,7 +35,7 @@ const lines = (count: number, text = '// A line.') => `${text}\n`.repeat(count)
 const SMALL: Record<string, string> = {
   'index.ts': "export * from './core/health/index.ts'\n",
   'core/health/index.ts': "export { probe } from './probe.ts'\n",
-  'core/health/probe.ts': lines(100, 'export const probe = 1'),
+  'core/health/probe.ts': lines(110, 'export const probe = 1'),
   'core/health/probe.test.ts':
     "import { it } from 'vitest'\nimport { probe } from './index.ts'\nit('works', () => probe)\n",
 }
@@ -53,7 +53,7 @@ describe('a budget', () => {
     expect(Object.keys(budgets)).toEqual(['core/health', 'entry', 'all', 'tests', 'docs'])
     expect(budgets['core/health']).toEqual({
       files: 2,
-      lines: 101,
+      lines: 111,
       biggestFolder: 2,
       fragments: 0,
       insideTests: 0,
@@ -125,7 +125,7 @@ describe('a budget', () => {
       'paragraphs that make the files shorter',
       { 'core/health/probe.ts': lines(50) },
       {},
-      'all: medianLines is 50 and has to be 100 at least',
+      'all: medianLines is 50 and has to be 110 at least',
     ],
   ])('is broken by %s', (_what, planted, docs, said) => {
     expect(overBudget(measure(project(planted, docs)), budgets)).toContain(said)
@@ -135,10 +135,9 @@ describe('a budget', () => {
     const better = measure(project({ 'core/health/probe.ts': lines(70) }))
     expect(lowered(better, budgets)).toMatchObject({
       'core/health': { lines: 71 },
-      all: { medianLines: 100 },
     })
-    const worse = measure(project({ 'core/health/probe.ts': lines(120) }))
-    expect(lowered(worse, budgets)).toMatchObject({ 'core/health': { lines: 101 }, all: { medianLines: 120 } })
+    const worse = measure(project({ 'core/health/probe.ts': lines(130) }))
+    expect(lowered(worse, budgets)).toMatchObject({ 'core/health': { lines: 111 } })
   })
 })
 
