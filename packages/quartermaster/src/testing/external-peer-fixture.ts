@@ -1,7 +1,7 @@
 import { onTestFinished } from 'vitest'
 import { createIds, openSha256, sha256, silentLog } from '../adapters/system/index.ts'
 import { DEFAULT_ORGANISATION, DEFAULT_SETTINGS, type NewExternalPeer, type WorkspaceRow } from '../contracts/index.ts'
-import { createAttachments, type IntakeDeps } from '../core/attachments/index.ts'
+import { createAttachments, type UploadDeps } from '../core/attachments/index.ts'
 import {
   createExternalPeers,
   createOutboundWorker,
@@ -141,7 +141,7 @@ export function seenCard(more: Partial<SeenCard> = {}): SeenCard {
 
 /** Workspaces, and an A2A agent elsewhere among them, with a clock that stands still. */
 export async function openExternalPeers(secrets: Readonly<Record<string, string>> = {}) {
-  const keeping = (over: Pick<IntakeDeps, 'store' | 'clock'>) =>
+  const keeping = (over: Pick<UploadDeps, 'store' | 'clock'>) =>
     createAttachments({ ...over, ids: createIds(), log: silentLog, openDigest: openSha256, settings: DEFAULT_SETTINGS })
   const fixture = await openDelegations({ attachments: keeping })
   const { store, clock, organisation, delegations, messages } = fixture

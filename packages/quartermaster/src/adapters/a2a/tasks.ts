@@ -9,7 +9,7 @@ import {
   MessagePart,
   type WorkspaceRow,
 } from '../../contracts/index.ts'
-import { type Delegations, isOpen, isQuestion, type ListedRow, placeBehind } from '../../core/delegation/index.ts'
+import { type Delegations, isOpen, isQuestion, type ListedRow, betweenCursor } from '../../core/delegation/index.ts'
 import { type CancelSignal, type Clock, createCancellation } from '../../core/kernel/index.ts'
 import { wholeParts } from '../../core/messages/index.ts'
 import { Refusal } from './errors.ts'
@@ -141,7 +141,7 @@ export async function listTasks(deps: ListDeps, context: RequestContext, request
     tasks.push(task)
   }
   const last = rows[tasks.length - 1]
-  const nextPageToken = last && !(isLast && tasks.length === rows.length) ? placeBehind(last) : ''
+  const nextPageToken = last && !(isLast && tasks.length === rows.length) ? betweenCursor(last) : ''
   return { tasks, nextPageToken, pageSize, totalSize: total }
 }
 

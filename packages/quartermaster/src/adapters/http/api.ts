@@ -120,7 +120,7 @@ async function answer(c: Context<HttpEnv>, operation: ApiOperation, options: Ans
     // Refused requests count too, otherwise they would not be limited.
     if (first || route.who.includes('anyone')) takeTurn(c, first)
     refuseOtherOrganisation(c, first)
-    service.admit(first, operation)
+    service.authorize(first, operation)
     if (route.body && !isJson(c.req.header('content-type'))) return unsupportedMediaType()
     const request = await readRequest(c, route, options)
     // Identified again: the token may have been revoked while the body was read.
@@ -148,7 +148,7 @@ interface Guard extends AccessGuard {
 /** Checks whether a caller is still admitted, at intervals and on changes of access. */
 function guardOf(c: Context<HttpEnv>, operation: ApiOperation, options: Answering): Guard {
   const { service, clock, limits, onAccessChange = () => () => {} } = options
-  const stillAdmitted = async () => service.admit(await callerOf(c, API[operation], options), operation)
+  const stillAdmitted = async () => service.authorize(await callerOf(c, API[operation], options), operation)
   return { clock, pingMs: limits.pingMs, stillAdmitted, onAccessChange }
 }
 

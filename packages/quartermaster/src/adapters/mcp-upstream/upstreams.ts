@@ -163,7 +163,7 @@ export function createUpstreams(deps: UpstreamsDeps): Upstreams {
     },
     async leftBehind() {
       const { pins, memory, auth } = await parts.get()
-      const [pinned, seen, signedIn] = await Promise.all([pins.amounts(), memory.names(), auth.amounts()])
+      const [pinned, seen, signedIn] = await Promise.all([pins.counts(), memory.names(), auth.amounts()])
       const known = configs()
       const names = new Set([...pinned.keys(), ...seen, ...signedIn.keys()])
       return [...names]

@@ -193,7 +193,7 @@ export function createMetricsFor(
         return { approval, retry }
       }),
       externalPeers: inTime(async () => {
-        const { reached, troubles } = await peers.condition()
+        const { reached, troubles } = await peers.status()
         return { reached: reached.length, unreached: troubles.length }
       }),
       front: () => mcp.counts(),

@@ -242,7 +242,7 @@ interface PeerFindingsDeps {
 /** A2A agents elsewhere. Only an `up` connects to them, and a store that does not answer has a finding of its own. */
 export async function peerFindings({ peers: open, storeAnswers }: PeerFindingsDeps): Promise<Finding[]> {
   if (!(await storeAnswers?.())) return []
-  const { reached, troubles } = await (await open()).condition()
+  const { reached, troubles } = await (await open()).status()
   const names = reached.map(({ workspace }) => workspace)
   const fine: Finding[] = names.length === 0 ? [] : [{ level: 'ok', what: `External peers: ${names.join(', ')}.` }]
   return [...fine, ...troubles.map(troubleFinding)]

@@ -118,7 +118,7 @@ async function open(options: OpenStoreOptions): Promise<OpenedStore> {
     const pruning = { store, clock, log, settings, isOurs: nodes?.isOldest }
     const pruners = [
       createPruner(pruning),
-      createActivityPruner({ ...pruning, withThem: attachments.releaseOf }),
+      createActivityPruner({ ...pruning, relatedWrites: attachments.releaseOf }),
       createAttachmentPruner(pruning),
     ]
     for (const pruner of pruners) pruner.start()

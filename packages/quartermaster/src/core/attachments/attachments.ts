@@ -7,7 +7,7 @@ import {
 import { type ApiCaller, type Handlers, type Organisation, workspaceOf } from '../organisation/index.ts'
 import { type AttachmentReader, attachmentFacts, createDownloads, type Downloads } from './content.ts'
 import { type AttachmentUses, createUses } from './pruner.ts'
-import { type AttachmentSettings, createUploads, type IntakeDeps, mostBytes, type ReceiveUpload } from './upload.ts'
+import { type AttachmentSettings, createUploads, type UploadDeps, mostBytes, type ReceiveUpload } from './upload.ts'
 
 /** Files that people and workspaces upload, stored by content hash. */
 export interface Attachments extends AttachmentUses {
@@ -16,7 +16,7 @@ export interface Attachments extends AttachmentUses {
   readonly open: Downloads['open']
 }
 
-export function createAttachments(deps: IntakeDeps): Attachments {
+export function createAttachments(deps: UploadDeps): Attachments {
   const downloads = createDownloads(deps)
   return {
     ...createUses({ ...deps, downloads }),

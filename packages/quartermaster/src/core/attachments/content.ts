@@ -36,7 +36,7 @@ function unknownAttachment(id: string): AppError {
 const PIECE_BYTES = 256 * 1024
 
 /** The same bytes in chunks of one size; the last may be shorter, or empty. */
-export async function* inPieces(
+export async function* inChunks(
   content: AsyncIterable<Uint8Array>,
 ): AsyncGenerator<{ readonly bytes: Uint8Array; readonly isLast: boolean }> {
   let piece = new Uint8Array(PIECE_BYTES)
@@ -59,18 +59,18 @@ export async function* inPieces(
 }
 
 /** The id of a chunk: content and index. */
-export function pieceId(blobId: string, position: number): string {
+export function chunkId(blobId: string, position: number): string {
   return `${blobId}.${position}`
 }
 
 /** The stored chunks of a content. A missing chunk is `undefined` and the last. */
-async function* keptPieces(
+async function* storedChunks(
   store: Store,
   { blobId, size }: { readonly blobId: string; readonly size: number },
 ): AsyncGenerator<Uint8Array | undefined> {
   let read = 0
   for (let position = 0; position === 0 || read < size; position++) {
-    const piece = await store.get('chunks', pieceId(blobId, position))
+    const piece = await store.get('chunks', chunkId(blobId, position))
     yield piece?.bytes
     if (!piece) return
     read += piece.bytes.length
@@ -84,9 +84,9 @@ interface KeptContent {
 }
 
 /** Whether the stored content is complete and unchanged. */
-export async function isWhole(store: Store, openDigest: () => RunningDigest, content: KeptContent): Promise<boolean> {
+export async function isIntact(store: Store, openDigest: () => RunningDigest, content: KeptContent): Promise<boolean> {
   const digest = openDigest()
-  for await (const piece of keptPieces(store, content)) {
+  for await (const piece of storedChunks(store, content)) {
     if (!piece) return false
     digest.add(piece)
   }
@@ -128,7 +128,7 @@ export function createDownloads({ store, log, openDigest }: OutletDeps): Downloa
     const digest = openDigest()
     let held: Uint8Array | undefined
     let size = 0
-    for await (const piece of keptPieces(store, row)) {
+    for await (const piece of storedChunks(store, row)) {
       if (!piece) throw await missing(row, size)
       if (held) yield held
       held = piece

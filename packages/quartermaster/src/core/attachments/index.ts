@@ -14,4 +14,4 @@ export {
   createAttachmentPruner,
   isAttachmentGone,
 } from './pruner.ts'
-export { type AttachmentSettings, type IntakeDeps, MOST_UNUSED, mostBytes } from './upload.ts'
+export { type AttachmentSettings, type UploadDeps, MOST_UNUSED, mostBytes } from './upload.ts'

@@ -18,7 +18,7 @@ import {
   type Write,
 } from '../store/index.ts'
 import { type AttachmentReader, type Downloads, messageAttachment } from './content.ts'
-import { createRemoval, ending } from './upload.ts'
+import { createRemoval, endContent } from './upload.ts'
 
 /** Removes attachments without a message and incomplete uploads. */
 export interface AttachmentPruner {
@@ -47,7 +47,7 @@ const MEGABYTES_AN_HOUR = 25
 
 export function createAttachmentPruner(deps: AttachmentPrunerDeps): AttachmentPruner {
   const { store, clock, log, settings, isOurs } = deps
-  const takeAway = createRemoval({ store, clock })
+  const removeContent = createRemoval({ store, clock })
   const rounds: Rounds = createRounds({
     clock,
     everyMs: HOUR_MS,
@@ -94,7 +94,7 @@ export function createAttachmentPruner(deps: AttachmentPrunerDeps): AttachmentPr
   async function removeLoose(row: Loose): Promise<boolean> {
     const others = await store.count('attachments', { blobId: row.blobId, id: { not: row.id } })
     const { committed } = await store.commit(withoutAttachment(row, others > 0))
-    if (committed && others === 0) await takeAway(row.blobId)
+    if (committed && others === 0) await removeContent(row.blobId)
     if (committed) return true
     // An attachment with a message is in use, whatever was noted. Anything else was a concurrent change, handled by the next round.
     await store.commit([
@@ -121,14 +121,14 @@ export function createAttachmentPruner(deps: AttachmentPrunerDeps): AttachmentPr
   }
 
   async function removePartial({ id }: Seen): Promise<boolean> {
-    const { committed } = await store.commit([ending(id, 'partial')])
-    if (committed) await takeAway(id)
+    const { committed } = await store.commit([endContent(id, 'partial')])
+    if (committed) await removeContent(id)
     return committed
   }
 
   /** Finishes interrupted removals of content. */
   async function removeEnded({ id }: Seen): Promise<boolean> {
-    await takeAway(id)
+    await removeContent(id)
     return true
   }
 
@@ -152,7 +152,7 @@ function withoutAttachment({ id, blobId, looseSince }: Loose, isShared: boolean)
     remove('attachments', { where: { id, looseSince }, guard: 'attachment.loose' }),
   ]
   if (isShared) return [...own, mustExist('attachments', { blobId }, 'blob.shared')]
-  return [...own, mustNotExist('attachments', { blobId }, 'blob.unshared'), ending(blobId, 'complete')]
+  return [...own, mustNotExist('attachments', { blobId }, 'blob.unshared'), endContent(blobId, 'complete')]
 }
 
 /** A row of a workspace's log to be written. */

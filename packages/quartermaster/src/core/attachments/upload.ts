@@ -8,9 +8,9 @@ import {
 } from '../../contracts/index.ts'
 import { type Clock, type Ids, type Log } from '../kernel/index.ts'
 import { insert, mustExist, mustNotExist, remove, type Store, update, type Write } from '../store/index.ts'
-import { attachmentFacts, inPieces, isWhole, pieceId, type RunningDigest, type Upload } from './content.ts'
+import { attachmentFacts, inChunks, isIntact, chunkId, type RunningDigest, type Upload } from './content.ts'
 
-export interface IntakeDeps {
+export interface UploadDeps {
   readonly store: Store
   readonly clock: Clock
   readonly ids: Ids
@@ -50,9 +50,9 @@ interface Same {
   readonly isWhole: boolean
 }
 
-export function createUploads({ store, clock, ids, log, openDigest, settings }: IntakeDeps): ReceiveUpload {
+export function createUploads({ store, clock, ids, log, openDigest, settings }: UploadDeps): ReceiveUpload {
   const limit = mostBytes(settings)
-  const takeAway = createRemoval({ store, clock })
+  const removeContent = createRemoval({ store, clock })
 
   async function refuseTooManyUploads({ organisation, by, workspaceId }: Upload): Promise<void> {
     const own = { organisation, workspace: by, workspaceId }
@@ -69,19 +69,19 @@ export function createUploads({ store, clock, ids, log, openDigest, settings }: 
   }
 
   async function keep(incoming: Incoming, bytes: Uint8Array): Promise<void> {
-    const place = placeOf(incoming)
+    const place = scopeOf(incoming)
     const blob = { ...place, id: incoming.blobId, state: 'partial', size: 0, createdAt: now() } as const
     const first = insert('blobs', blob)
     // An upload that was removed because it took too long gets no more chunks.
     const going = mustExist('blobs', { id: incoming.blobId, state: 'partial' }, 'blob.partial')
     const { committed } = await store.commit([incoming.kept === 0 ? first : going, pieceOf(incoming, bytes)])
-    if (!committed) throw givenUp()
+    if (!committed) throw uploadCancelled()
     incoming.kept++
   }
 
   async function readAll(incoming: Incoming, content: AsyncIterable<Uint8Array>): Promise<Whole> {
     let last = new Uint8Array()
-    for await (const { bytes, isLast } of inPieces(content)) {
+    for await (const { bytes, isLast } of inChunks(content)) {
       count(incoming, bytes)
       if (isLast) last = bytes as typeof last
       else await keep(incoming, bytes)
@@ -95,10 +95,10 @@ export function createUploads({ store, clock, ids, log, openDigest, settings }: 
       const row = rowOf(whole, same?.isWhole ? same.id : whole.incoming.blobId)
       const outcome = await store.commit([...writesOf(whole, same), insert('attachments', row)])
       if (outcome.committed) {
-        if (same) await (same.isWhole ? discard(whole.incoming) : clearAway(same.id))
+        if (same) await (same.isWhole ? discard(whole.incoming) : removeDamaged(same.id))
         return attachmentFacts(row)
       }
-      if (outcome.failed.guard === 'blob.partial') throw givenUp()
+      if (outcome.failed.guard === 'blob.partial') throw uploadCancelled()
     }
     throw new AppError('STORE_BUSY', 'Others bring and remove the same file over and over. Try again.')
   }
@@ -110,12 +110,12 @@ export function createUploads({ store, clock, ids, log, openDigest, settings }: 
   async function sameAs({ incoming: { upload, size }, sha256 }: Whole): Promise<Same | undefined> {
     const where = { organisation: upload.organisation, sha256 }
     const [found] = await store.find('blobs', { where, columns: ['id'] })
-    return found && { id: found.id, isWhole: await isWhole(store, openDigest, { blobId: found.id, size, sha256 }) }
+    return found && { id: found.id, isWhole: await isIntact(store, openDigest, { blobId: found.id, size, sha256 }) }
   }
 
   function writesOf(whole: Whole, same: Same | undefined): readonly Write[] {
-    if (!same) return adding(whole, now())
-    return same.isWhole ? sharing(whole, same.id) : [...givingWay(same.id, whole.incoming), ...adding(whole, now())]
+    if (!same) return addContent(whole, now())
+    return same.isWhole ? shareContent(whole, same.id) : [...replaceDamaged(same.id, whole.incoming), ...addContent(whole, now())]
   }
 
   function rowOf({ incoming: { upload, size }, sha256 }: Whole, blobId: string): AttachmentRow {
@@ -139,19 +139,19 @@ export function createUploads({ store, clock, ids, log, openDigest, settings }: 
 
   async function discard({ blobId, kept }: Incoming): Promise<void> {
     if (kept === 0) return
-    await orLater(blobId, async () => {
+    await orLogFailure(blobId, async () => {
       // The process that ended it before removes its chunks as well; twice does no harm.
-      await store.commit([ending(blobId, 'partial')])
-      if ((await store.get('blobs', blobId))?.state === 'ended') await takeAway(blobId)
+      await store.commit([endContent(blobId, 'partial')])
+      if ((await store.get('blobs', blobId))?.state === 'ended') await removeContent(blobId)
     })
   }
 
-  async function clearAway(blobId: string): Promise<void> {
+  async function removeDamaged(blobId: string): Promise<void> {
     log.warn('the content of attachments was damaged, and is replaced by the same that was handed in again', { blobId })
-    await orLater(blobId, () => takeAway(blobId))
+    await orLogFailure(blobId, () => removeContent(blobId))
   }
 
-  async function orLater(blobId: string, work: () => Promise<void>): Promise<void> {
+  async function orLogFailure(blobId: string, work: () => Promise<void>): Promise<void> {
     try {
       await work()
     } catch (error) {
@@ -175,38 +175,38 @@ export function createUploads({ store, clock, ids, log, openDigest, settings }: 
   }
 }
 
-function placeOf({ upload }: Incoming) {
+function scopeOf({ upload }: Incoming) {
   return { organisation: upload.organisation, workspace: upload.by }
 }
 
 function pieceOf(incoming: Incoming, bytes: Uint8Array): Write {
   const { blobId, kept: position } = incoming
-  return insert('chunks', { ...placeOf(incoming), id: pieceId(blobId, position), blobId, position, bytes })
+  return insert('chunks', { ...scopeOf(incoming), id: chunkId(blobId, position), blobId, position, bytes })
 }
 
 /** The content exists: the upload is discarded. */
-function sharing({ incoming }: Whole, blobId: string): readonly Write[] {
+function shareContent({ incoming }: Whole, blobId: string): readonly Write[] {
   const there = mustExist('blobs', { id: blobId, state: 'complete' }, 'blob.there')
-  return incoming.kept === 0 ? [there] : [there, ending(incoming.blobId, 'partial')]
+  return incoming.kept === 0 ? [there] : [there, endContent(incoming.blobId, 'partial')]
 }
 
 /** The content exists but is damaged: its attachments get the new upload instead. */
-function givingWay(damagedId: string, { blobId }: Incoming): readonly Write[] {
+function replaceDamaged(damagedId: string, { blobId }: Incoming): readonly Write[] {
   // First, so that the two are never taken for the same content, and nothing happens if another upload was faster.
   return [
-    ending(damagedId, 'complete'),
+    endContent(damagedId, 'complete'),
     update('attachments', { where: { blobId: damagedId }, set: { blobId }, rows: 'any' }),
   ]
 }
 
 /** The content is new: it becomes valid with its last chunk. */
-function adding({ incoming, sha256, last }: Whole, now: number): readonly Write[] {
+function addContent({ incoming, sha256, last }: Whole, now: number): readonly Write[] {
   const { blobId, size, upload } = incoming
   const complete = { state: 'complete', size, sha256 } as const
   const isNew = mustNotExist('blobs', { organisation: upload.organisation, sha256 }, 'blob.new')
   const counts =
     incoming.kept === 0
-      ? insert('blobs', { ...placeOf(incoming), id: blobId, createdAt: now, ...complete })
+      ? insert('blobs', { ...scopeOf(incoming), id: blobId, createdAt: now, ...complete })
       : update('blobs', { where: { id: blobId, state: 'partial' }, set: complete, guard: 'blob.partial' })
   return [isNew, counts, pieceOf(incoming, last)]
 }
@@ -217,7 +217,7 @@ function tooLarge(settings: AttachmentSettings): AppError {
 }
 
 /** It was removed as the upload of a dead process. */
-function givenUp(): AppError {
+function uploadCancelled(): AppError {
   const message = 'The upload took too long: it was cancelled, and the received part is removed. Upload the file again.'
   return new AppError('CANCELLED', message)
 }
@@ -250,7 +250,7 @@ export function createRemoval({ store, clock }: { readonly store: Store; readonl
  * After this commit the content is not found any more and gets no more chunks. Its guard fails if it is not in this state: chunks
  * that became complete meanwhile belong to an attachment.
  */
-export function ending(blobId: string, state: BlobRow['state']): Write {
+export function endContent(blobId: string, state: BlobRow['state']): Write {
   const guard = `blob.${state}`
   return update('blobs', { where: { id: blobId, state }, set: { state: 'ended', sha256: null }, guard })
 }

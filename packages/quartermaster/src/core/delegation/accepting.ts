@@ -15,8 +15,8 @@ import { canonicalJson, type Digest } from '../kernel/index.ts'
 import { foreignConversation } from '../messages/index.ts'
 import { reachedPeer } from '../organisation/index.ts'
 import { insert, mustExist, mustNotExist, type Write } from '../store/index.ts'
-import { heldBy, type Ledger, type LedgerDeps } from './ledger.ts'
-import { type ChainPlace, placeInChain, refuseTurns } from './limits.ts'
+import { heldTasks, type Ledger, type LedgerDeps } from './ledger.ts'
+import { type ChainPosition, chainPosition, enforceTurnLimit } from './limits.ts'
 import { askedDraft, bytesOf, deliver } from './notices.ts'
 import { filesOf } from './wording.ts'
 
@@ -86,18 +86,18 @@ export function createAccepting(deps: AcceptingDeps): Accepting {
   async function chainFor(
     { asker, peer }: Pair,
     { forTask, hopsBefore }: Pick<DelegationWish, 'forTask'> & Pick<AcceptOptions, 'hopsBefore'>,
-  ): Promise<ChainPlace> {
+  ): Promise<ChainPosition> {
     const { organisation, id: toId } = asker
     const columns = ['id', 'state', 'hops', 'chain', 'startedAt'] as const
     const [held, queued] = await Promise.all([
-      store.find('delegations', { where: heldBy(organisation, toId), columns, limit: MOST_OPEN_DELEGATIONS }),
+      store.find('delegations', { where: heldTasks(organisation, toId), columns, limit: MOST_OPEN_DELEGATIONS }),
       store.find('delegations', {
         where: { organisation, toId, state: 'queued' },
         columns,
         limit: MOST_OPEN_DELEGATIONS,
       }),
     ])
-    return placeInChain({ asker, peer, held, queued, forTask, hopsBefore, mostHops: settings.delegationHops })
+    return chainPosition({ asker, peer, held, queued, forTask, hopsBefore, mostHops: settings.delegationHops })
   }
 
   async function slotFor({ organisation, id: toId, workspace, ...peer }: WorkspaceRow): Promise<number | null> {
@@ -111,7 +111,7 @@ export function createAccepting(deps: AcceptingDeps): Accepting {
   function rowOf(
     { asker, peer }: Pair,
     wish: DelegationWish,
-    more: Key & ChainPlace & Pick<DelegationRow, 'slot' | 'attachments' | 'conversationId' | 'parts'>,
+    more: Key & ChainPosition & Pick<DelegationRow, 'slot' | 'attachments' | 'conversationId' | 'parts'>,
   ): DelegationRow {
     const createdAt = Math.round(clock.now())
     const deadlineAt = createdAt + (wish.deadlineSeconds ?? settings.delegationDeadlineSeconds) * 1_000
@@ -152,7 +152,7 @@ export function createAccepting(deps: AcceptingDeps): Accepting {
     const { asker, peer } = await sidesOf(from, wish.to)
     const [chain] = await Promise.all([
       chainFor({ asker, peer }, { forTask: wish.forTask, hopsBefore }),
-      refuseTurns(store, { asker, peer, now: clock.now(), most: settings.delegationTurns }),
+      enforceTurnLimit(store, { asker, peer, now: clock.now(), most: settings.delegationTurns }),
     ])
     if (await messages.inbox.isFull(peer)) throw full(peer.workspace, MOST_WAITING_MESSAGES)
     const files = await filesOf(deps.attachments, asker, wish.attachments ?? [])

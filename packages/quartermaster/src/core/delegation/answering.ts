@@ -13,8 +13,8 @@ import {
 import { canonicalJson, type Digest } from '../kernel/index.ts'
 import type { MessageDraft } from '../messages/index.ts'
 import { type Ledger, type LedgerDeps, nextStep, type StepParts } from './ledger.ts'
-import { bytesOf, characterAt, replyDraft, resultText, wellCut } from './notices.ts'
-import { filesOf, notYet } from './wording.ts'
+import { bytesOf, characterStart, replyDraft, resultText, truncated } from './notices.ts'
+import { filesOf, notDelivered } from './wording.ts'
 
 /** Answers of peers to their tasks. */
 interface Answering {
@@ -119,7 +119,7 @@ export function createAnswering(deps: AnsweringDeps): Answering {
     const isDone = async (now: DelegationRow) => (repeat = await already(now, said, result)) !== undefined
     const done = await ledger.step(row, EVENT[outcome], { parts, isDone })
     if (repeat) return repeat
-    if (messageId === undefined) throw notYet(row.id)
+    if (messageId === undefined) throw notDelivered(row.id)
     return { row: done, messageId, isRepeat: false }
   }
 
@@ -171,7 +171,7 @@ function shortened(result: DelegationResult): string {
 
 function shortenedText(text: string): string {
   if (text.length <= SHORT) return text
-  return `${wellCut(text, SHORT - SHOWN_END)}…${text.slice(characterAt(text, text.length - SHOWN_END))}`
+  return `${truncated(text, SHORT - SHOWN_END)}…${text.slice(characterStart(text, text.length - SHOWN_END))}`
 }
 
 function refuseEmpty({ text, parts, attachments }: DelegationResult): void {

@@ -123,7 +123,7 @@ export function createDelegations(deps: DelegationsDeps): Delegations {
     organisation.events.on('workspace.changed', ({ organisation: of, id, status }) => {
       if (status === 'archived') endArchived(of, id)
     }),
-    ...(news ? [news.listen({ changed: heard, lost: watchers.lost, back: watchers.back })] : []),
+    ...(news ? [news.listen({ changed: onNews, lost: watchers.lost, back: watchers.back })] : []),
   ]
 
   function endArchived(of: string, id: string): void {
@@ -133,7 +133,7 @@ export function createDelegations(deps: DelegationsDeps): Delegations {
       .catch(error => log.warn('ending the tasks of an archived workspace failed', { error: String(error) }))
   }
 
-  function heard(rows: Parameters<typeof watchers.changed>[0]): void {
+  function onNews(rows: Parameters<typeof watchers.changed>[0]): void {
     for (const { table, ids } of rows) {
       if (table !== 'delegations') continue
       if (ids === 'any') watchers.back()
@@ -154,11 +154,11 @@ export function createDelegations(deps: DelegationsDeps): Delegations {
   }
 
   async function reply(peer: WorkspaceRow, id: string, said: PeerWords): Promise<DelegationRow> {
-    const row = await heldBy(peer, id)
+    const row = await taskOfPeer(peer, id)
     return (await answering.repeatOf(row, said))?.row ?? (await answering.reply(row, peer, said)).row
   }
 
-  async function heldBy(peer: WorkspaceRow, id: string): Promise<DelegationRow> {
+  async function taskOfPeer(peer: WorkspaceRow, id: string): Promise<DelegationRow> {
     const row = await expect(peer, id)
     if (row.toId === peer.id) return row
     throw new AppError(
@@ -201,16 +201,16 @@ export function createDelegations(deps: DelegationsDeps): Delegations {
 
   async function wait(row: DelegationRow, { waitMs, signal, onChange }: WaitForEnd): Promise<DelegationRow> {
     let last = row
-    let toldAt = clock.now()
+    let reportedAt = clock.now()
     if (!isOpen(row.state) || waitMs <= 0) return row
     const found = await waitUntilFound({ clock, watchers, news }, { workspaceId: row.id, waitMs, signal }, async () => {
       const now = (await ledger.get(row.organisation, row.id)) ?? last
-      if (now.version !== last.version || clock.now() - toldAt >= TELL_MS) {
+      if (now.version !== last.version || clock.now() - reportedAt >= PROGRESS_MS) {
         onChange?.(now)
-        toldAt = clock.now()
+        reportedAt = clock.now()
       }
       last = now
-      return isOpen(now.state) ? { again: onChange && toldAt + TELL_MS } : { found: now }
+      return isOpen(now.state) ? { again: onChange && reportedAt + PROGRESS_MS } : { found: now }
     })
     return found ?? last
   }
@@ -223,7 +223,7 @@ export function createDelegations(deps: DelegationsDeps): Delegations {
     list: createListing({ ...deps, ledger }),
     between: createBetween(store),
     reply,
-    note: async (peer, id, words) => answering.note(await heldBy(peer, id), words),
+    note: async (peer, id, words) => answering.note(await taskOfPeer(peer, id), words),
     replyTo,
     async detail(row, offset) {
       const { peer } = await ledger.sides(row)
@@ -237,7 +237,7 @@ export function createDelegations(deps: DelegationsDeps): Delegations {
     },
     cancelAny: async (of, id) => settling.cancel(await expectAny(of, id), 'owner'),
     carried: carriedTasks({ ...settling, openIn, isOpen: isOpenFor, replyTo }),
-    seen: settling.seen,
+    seen: settling.markRead,
     events: emitter,
     start: sweeper.start,
     sweep: sweeper.sweep,
@@ -257,7 +257,7 @@ interface CarriedTask {
 }
 
 /** Clients cancel a call without progress, many after a minute; regular progress keeps it open. */
-const TELL_MS = 15_000
+const PROGRESS_MS = 15_000
 
 /** As many as a model looks through for a lost task. */
 const MOST_OPEN = 10
@@ -336,7 +336,7 @@ export function delegationHandlers({
   }
 
   /** The workspace whose list is meant; the whole organisation if the caller is no workspace and names none. */
-  async function whose(visitor: ApiCaller, id: string | undefined): Promise<WorkspaceRow | undefined> {
+  async function listedWorkspace(visitor: ApiCaller, id: string | undefined): Promise<WorkspaceRow | undefined> {
     if (visitor.kind !== 'workspace') return id === undefined ? undefined : workspaces.pick(visitor.organisation, id)
     const { workspace } = visitor
     if (id === undefined || isNamed(workspace, id)) return workspace
@@ -349,7 +349,7 @@ export function delegationHandlers({
       return delegations.detail((await delegations.delegate(workspace, body)).row)
     },
     async listDelegations(visitor, { query: { workspaceId, role, state, limit, cursor } }) {
-      const workspace = await whose(visitor, workspaceId)
+      const workspace = await listedWorkspace(visitor, workspaceId)
       const states = state && [state]
       return delegations.list({ organisation: visitor.organisation, workspace, as: role, states, limit, cursor })
     },

@@ -11,5 +11,5 @@ export {
   type WaitForEnd,
 } from './delegations.ts'
 export { DELEGATION_EVENTS, type DelegationEvent, isOpen, type ListedRow, nextStep } from './ledger.ts'
-export { type BetweenPage, type BetweenQuery, type ListQuery, placeBehind } from './listing.ts'
+export { type BetweenPage, type BetweenQuery, type ListQuery, betweenCursor } from './listing.ts'
 export { isQuestion } from './wording.ts'

@@ -12,7 +12,7 @@ import { type Clock, type Ids } from '../kernel/index.ts'
 import { type Attachments, type MessageDraft, type Messages, TASK_GUARD, taskBusy } from '../messages/index.ts'
 import { type Organisation, type PresenceBook } from '../organisation/index.ts'
 import { mustNotExist, type Store, update, type Write } from '../store/index.ts'
-import { characterAt, deliver, resultText, type Sides, wellCut } from './notices.ts'
+import { characterStart, deliver, resultText, type Sides, truncated } from './notices.ts'
 import { ended, filesOf, unknownTask } from './wording.ts'
 
 export interface LedgerDeps {
@@ -208,7 +208,7 @@ function capacityOf({ capacity }: WorkspaceRow): number {
 }
 
 /** Open tasks of a workspace. */
-export function heldBy(organisation: string, toId: string) {
+export function heldTasks(organisation: string, toId: string) {
   return { organisation, toId, state: { in: HELD_STATES } }
 }
 
@@ -271,8 +271,8 @@ export function delegationDetail(row: DelegationRow, facts: DelegationFacts, wan
   const { task, attachments } = row
   if (!row.result) return { ...facts, task, attachments, result: null }
   const all = resultText(row.result)
-  const offset = characterAt(all, wanted)
-  const text = wellCut(all.slice(offset), RESULT_PAGE_CHARACTERS)
+  const offset = characterStart(all, wanted)
+  const text = truncated(all.slice(offset), RESULT_PAGE_CHARACTERS)
   const end = offset + text.length
   const parts =
     offset === 0 && JSON.stringify(row.result.parts).length <= RESULT_PAGE_CHARACTERS ? row.result.parts : []

@@ -17,7 +17,7 @@ const MOST_READ = 1_000
  * Two agents that answer each task with a new task form no open circle, and go on at full cost. Throws `DELEGATION_LOOP` when the
  * two have changed sides too often within an hour. A workspace that only asks or only answers has no turns.
  */
-export async function refuseTurns(store: Store, { asker, peer, now, most }: TurnRequest): Promise<void> {
+export async function enforceTurnLimit(store: Store, { asker, peer, now, most }: TurnRequest): Promise<void> {
   const since = Math.round(now - HOUR_MS)
 
   async function given(from: WorkspaceRow, to: WorkspaceRow): Promise<readonly number[]> {
@@ -52,7 +52,7 @@ function tooMany(peer: string, { most, again }: { readonly most: number; readonl
 type Held = Pick<DelegationRow, 'id' | 'state' | 'hops' | 'chain' | 'startedAt'>
 
 /** Position of a new delegation in its chain. */
-export interface ChainPlace {
+export interface ChainPosition {
   readonly parentId: string | null
   readonly hops: number
   /** All workspaces that passed it on, the asker last. */
@@ -75,18 +75,18 @@ interface ChainRequest {
  * The chain position of a new delegation. Throws `DELEGATION_LOOP` if the peer waits, at any distance, for a task of the asker:
  * related or not, the two could wait for each other, and omitting the parent is no way around it.
  */
-export function placeInChain(request: ChainRequest): ChainPlace {
+export function chainPosition(request: ChainRequest): ChainPosition {
   const { asker, peer, held, queued, forTask, mostHops, hopsBefore = 0 } = request
   const back = [...held, ...queued].find(({ chain }) => chain.includes(peer.id))
   if (back) throw loop(peer.workspace, back)
-  const parent = forTask === undefined ? workedOn(held) : named(held, forTask)
+  const parent = forTask === undefined ? currentTask(held) : named(held, forTask)
   const hops = Math.max(parent?.hops ?? 0, hopsBefore) + 1
-  if (hops > mostHops) throw tooFar(mostHops)
+  if (hops > mostHops) throw tooManyHops(mostHops)
   return { parentId: parent?.id ?? null, hops, chain: [...(parent?.chain ?? []), asker.id] }
 }
 
 /** The task with the most hops, the newest among equals, so that an agent with many tasks gains no hops. */
-function workedOn(held: readonly Held[]): Held | undefined {
+function currentTask(held: readonly Held[]): Held | undefined {
   const taken = held.filter(({ state }) => state === 'in_progress')
   return taken.toSorted((a, b) => b.hops - a.hops || (b.startedAt ?? 0) - (a.startedAt ?? 0))[0]
 }
@@ -109,7 +109,7 @@ function loop(peer: string, { id, state }: Held): AppError {
   return new AppError('DELEGATION_LOOP', `${waits} ${way}`, { details: { taskId: id } })
 }
 
-function tooFar(most: number): AppError {
+function tooManyHops(most: number): AppError {
   const message = `This task was passed on ${most} times already ("delegationHops"). Do it yourself, or reply that it cannot be done.`
   return new AppError('DELEGATION_LOOP', message, { details: { limit: most } })
 }

@@ -33,18 +33,18 @@ export function createListing({
   organisation: { workspaces, presence },
 }: ListingDeps): (query: ListQuery) => Promise<DelegationPage> {
   /** The row of a cursor, if the list may contain it. */
-  async function placeOf(
+  async function positionOf(
     organisation: string,
     id: string,
-    whose?: WorkspaceRow,
+    workspace?: WorkspaceRow,
   ): Promise<readonly (string | number)[]> {
     const row = await ledger.get(organisation, id)
-    if (row && (!whose || whose.id === row.fromId || whose.id === row.toId)) return [row.createdAt, row.id]
+    if (row && (!workspace || workspace.id === row.fromId || workspace.id === row.toId)) return [row.createdAt, row.id]
     throw new AppError('CURSOR_GONE', 'What this cursor points at is not kept any more. Begin again without it.')
   }
 
   return async ({ organisation, workspace, as, states, limit = DELEGATION_PAGE.usual, cursor }) => {
-    const after = cursor === undefined ? undefined : await placeOf(organisation, cursor, workspace)
+    const after = cursor === undefined ? undefined : await positionOf(organisation, cursor, workspace)
     const base = { organisation, ...(states && { state: { in: states } }) }
     const wheres = workspace ? inRoles(workspace, as).map(role => ({ ...base, ...role })) : [base]
     const order = { by: ['createdAt', 'id'] as const, direction: 'descending' } as const
@@ -101,21 +101,21 @@ export function createBetween(store: Store): (query: BetweenQuery) => Promise<Be
       order,
       columns: LISTED,
       limit: limit + 1,
-      ...(after !== undefined && { after: placeIn(after) }),
+      ...(after !== undefined && { after: parseBetweenCursor(after) }),
     }
     const [found, total] = await Promise.all([store.find('delegations', query), store.count('delegations', where)])
     const rows = found.slice(0, limit)
     const last = rows.at(-1)
-    return { rows, total, ...(found.length > limit && last && { next: placeBehind(last) }) }
+    return { rows, total, ...(found.length > limit && last && { next: betweenCursor(last) }) }
   }
 }
 
 /** The cursor after a row. */
-export function placeBehind({ updatedAt, id }: Pick<ListedRow, 'updatedAt' | 'id'>): string {
+export function betweenCursor({ updatedAt, id }: Pick<ListedRow, 'updatedAt' | 'id'>): string {
   return `${updatedAt}.${id}`
 }
 
-function placeIn(text: string): readonly [number, string] {
+function parseBetweenCursor(text: string): readonly [number, string] {
   const [, time, id] = /^(\d{1,15})\.([\w-]{1,128})$/.exec(text) ?? []
   if (time !== undefined && id !== undefined) return [Number(time), id]
   throw new AppError('INPUT_INVALID', 'This is not the place that a page has ended at. Begin again without it.')

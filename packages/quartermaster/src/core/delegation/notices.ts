@@ -30,7 +30,7 @@ type Ids = (prefix: string) => string
 
 /** The row in the asker's log that it delegated the task. */
 export function askedDraft(row: DelegationRow, asker: WorkspaceRow, senderMessageId?: string): MessageDraft {
-  const to = aside(row.toId, row.toName)
+  const to = partyOf(row.toId, row.toName)
   return draftMessage({ ...taskMessage(row), from: workspaceParty(asker), to, senderMessageId })
 }
 
@@ -39,9 +39,9 @@ export function askedDraft(row: DelegationRow, asker: WorkspaceRow, senderMessag
  * the task.
  */
 export function deliver(row: DelegationRow, peer: WorkspaceRow, at: number): MessageDraft {
-  const from = aside(row.fromId, row.fromName)
+  const from = partyOf(row.fromId, row.fromName)
   const draft = draftMessage({ ...taskMessage(row), from, to: workspaceParty(peer), createdAt: at })
-  return isOutside(peer) ? sentOutside(row, logOnly(draft), at) : draft
+  return isExternal(peer) ? withOutgoingTask(row, logOnly(draft), at) : draft
 }
 
 /** The peer's answer, in both logs and the asker's inbox. */
@@ -49,18 +49,18 @@ export function replyDraft(row: DelegationRow, sides: Sides, reply: Said): Messa
   const { asker, peer } = sides
   return draftMessage({
     ...about(row, reply),
-    from: peer ? workspaceParty(peer) : aside(row.toId, row.toName),
-    to: asker ? workspaceParty(asker) : aside(row.fromId, row.fromName),
+    from: peer ? workspaceParty(peer) : partyOf(row.toId, row.toName),
+    to: asker ? workspaceParty(asker) : partyOf(row.fromId, row.fromName),
     kind: reply.isEnd ? 'delegation_result' : 'peer_agent',
     answers: reply.answers ?? row.messageId,
-    ...noticed(row, reply),
+    ...resultContent(row, reply),
     ...reply.key,
   })
 }
 
 /** Notice to the asker of an end that the peer did not cause. */
 export function endDraft(row: DelegationRow, { asker }: Sides, end: PlatformWords): MessageDraft {
-  const to = asker ? workspaceParty(asker) : aside(row.fromId, row.fromName)
+  const to = asker ? workspaceParty(asker) : partyOf(row.fromId, row.fromName)
   return draftMessage({
     ...about(row, end),
     from: PLATFORM,
@@ -73,7 +73,7 @@ export function endDraft(row: DelegationRow, { asker }: Sides, end: PlatformWord
 
 /** Notice to the peer that its answer is not needed any more. */
 export function stopDraft(row: DelegationRow, { peer }: Sides, stop: PlatformWords): MessageDraft {
-  const to = peer ? workspaceParty(peer) : aside(row.toId, row.toName)
+  const to = peer ? workspaceParty(peer) : partyOf(row.toId, row.toName)
   return draftMessage({ ...about(row, stop), from: PLATFORM, to, kind: 'notice', text: stop.text })
 }
 
@@ -116,32 +116,32 @@ function about(row: DelegationRow, { next, at }: { readonly next: Ids; readonly 
   return { messageId: next('msg'), organisation, conversationId, delegationId, createdAt: at }
 }
 
-function aside(id: string, name: string): Party {
+function partyOf(id: string, name: string): Party {
   return { kind: 'workspace', id, name }
 }
 
 /** A message holds less than a result; the ledger has all of it. */
-function noticed({ id, toName, toId }: DelegationRow, { result, state, isEnd }: Said) {
+function resultContent({ id, toName, toId }: DelegationRow, { result, state, isEnd }: Said) {
   const { parts, attachments } = result
   const all = resultText(result)
   const failed = state === 'failed' ? `"${toName}" could not do the task:\n\n` : ''
   if (!isEnd || bytesOf(all) + bytesOf(JSON.stringify(parts)) <= MESSAGE_BYTES - 1_024)
     return { text: `${failed}${result.text}`, parts: [...parts] as MessagePart[], attachments }
-  const shown = wellCut(all, SHOWN)
+  const shown = truncated(all, EXCERPT_CHARACTERS)
   const rest = `(${all.length} characters in all. The rest: ${TOOL_NAMES.taskStatus} with workspace_id "${toId}", task_id "${id}", offset ${shown.length})`
   return { text: `${failed}${shown}\n\n${rest}`, attachments }
 }
 
 /** The excerpt of a result that is too large for a message. */
-const SHOWN = 50_000
+const EXCERPT_CHARACTERS = 50_000
 
 /** Cuts at a character boundary. */
-export function wellCut(text: string, length: number): string {
-  return text.slice(0, characterAt(text, length))
+export function truncated(text: string, length: number): string {
+  return text.slice(0, characterStart(text, length))
 }
 
 /** Start of the character at this offset. */
-export function characterAt(text: string, at: number): number {
+export function characterStart(text: string, at: number): number {
   const code = text.charCodeAt(at - 1)
   return at < text.length && code >= 0xd8_00 && code <= 0xdb_ff ? at - 1 : at
 }
@@ -153,12 +153,12 @@ export function bytesOf(text: string): number {
 }
 
 /** Whether it is a remote A2A agent: it reads no inbox, and tasks are sent to it. */
-export function isOutside({ origin }: Pick<WorkspaceRow, 'origin'>): boolean {
+export function isExternal({ origin }: Pick<WorkspaceRow, 'origin'>): boolean {
   return origin === 'external'
 }
 
 /** A task and its outbound row in one commit: an accepted task is always sent. */
-function sentOutside(row: DelegationRow, draft: MessageDraft, at: number): MessageDraft {
+function withOutgoingTask(row: DelegationRow, draft: MessageDraft, at: number): MessageDraft {
   const { id, organisation, workspace, toId: peerId } = row
   const task = { id, organisation, workspace, peerId, attempts: 0, nextAt: at, version: 1 }
   return { ...draft, writes: [...draft.writes, insert('outgoingtasks', task, 'outgoing.new')] }

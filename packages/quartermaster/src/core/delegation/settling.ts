@@ -1,6 +1,6 @@
 import { type ActivityRow, type DelegationRow, type Settings, type WorkspaceRow } from '../../contracts/index.ts'
 import { type Clock, type Ids } from '../kernel/index.ts'
-import { type CarriedTasks, TASK_GUARD, type TaskChange, waitsAgain } from '../messages/index.ts'
+import { type CarriedTasks, TASK_GUARD, type TaskChange, requeueDraft } from '../messages/index.ts'
 import { allRows, remove, type Store, update, type Write } from '../store/index.ts'
 import { type Answered, type PeerWords } from './answering.ts'
 import {
@@ -12,7 +12,7 @@ import {
   nextStep,
   type StepParts,
 } from './ledger.ts'
-import { endDraft, isOutside, logOnly, stopDraft } from './notices.ts'
+import { endDraft, isExternal, logOnly, stopDraft } from './notices.ts'
 import {
   archivedSide,
   CANCELLED_BY_ASKER,
@@ -30,13 +30,13 @@ export interface Settling {
   cancel(row: DelegationRow, by: 'asker' | 'owner'): Promise<DelegationRow>
   expire(row: DelegationRow): Promise<DelegationRow>
   /** One of its workspaces was archived. */
-  archive(row: DelegationRow, whose: string): Promise<DelegationRow>
+  archive(row: DelegationRow, archivedName: string): Promise<DelegationRow>
   /** The peer was handed these rows of its log. */
   taken(rows: readonly ActivityRow[]): Promise<void>
   /** The asker wrote about the task. */
   spoken(asker: WorkspaceRow, id: string): Promise<TaskChange | undefined>
   /** The asker has the result already. */
-  seen(row: DelegationRow): Promise<void>
+  markRead(row: DelegationRow): Promise<void>
 }
 
 interface SettlingDeps extends LedgerDeps {
@@ -57,15 +57,15 @@ export function createSettling(deps: SettlingDeps): Settling {
       const step = nextStep(now.state, event)
       const state = 'to' in step ? step.to : now.state
       const sides = await ledger.sides(now)
-      const told = await whyOf(now)
-      const end = endDraft(now, sides, { next: ids.next, at, text: endWords(now, state, told) })
+      const reason = await whyOf(now)
+      const end = endDraft(now, sides, { next: ids.next, at, text: endWords(now, state, reason) })
       const stop = stopDraft(now, sides, { next: ids.next, at, text: stopWords(now, state, why) })
       // A peer that never got the task has nothing to stop; its log says why the task left the inbox. A remote peer is notified by
       // the outbound worker.
-      const isTold = now.state === 'in_progress' && !(sides.peer && isOutside(sides.peer))
-      const stops = now.state === 'queued' ? [] : [isTold ? stop : logOnly(stop)]
+      const isNotified = now.state === 'in_progress' && !(sides.peer && isExternal(sides.peer))
+      const stops = now.state === 'queued' ? [] : [isNotified ? stop : logOnly(stop)]
       return {
-        set: { error: told, noticeId: end.received?.id ?? null },
+        set: { error: reason, noticeId: end.received?.id ?? null },
         drafts: [isKnown ? logOnly(end) : end, ...stops],
         writes: withoutTask(now),
       }
@@ -85,15 +85,15 @@ export function createSettling(deps: SettlingDeps): Settling {
     if (carrying.length === 0) return
     const taskIds = [...new Set(carrying.flatMap(({ delegationId }) => delegationId ?? []))]
     const where = { id: { in: taskIds }, state: { in: HELD_STATES } }
-    for (const row of await store.find('delegations', { where, columns: TAKEN, limit: 1_000 })) {
+    for (const row of await store.find('delegations', { where, columns: TAKEN_COLUMNS, limit: 1_000 })) {
       const own = carrying.filter(one => one.delegationId === row.id && one.workspaceId === row.toId)
-      if (row.state === 'in_progress' && own.length > 0) await lookedAt(row)
+      if (row.state === 'in_progress' && own.length > 0) await touch(row)
       else if (own.some(({ id }) => id === row.activityId)) await take(row)
     }
   }
 
   /** A reader that gets a message about a task holds the task again. Written rarely, because it is called often. */
-  async function lookedAt({ id, version, updatedAt }: Pick<DelegationRow, (typeof TAKEN)[number]>): Promise<void> {
+  async function touch({ id, version, updatedAt }: Pick<DelegationRow, (typeof TAKEN_COLUMNS)[number]>): Promise<void> {
     const at = Math.round(clock.now())
     if (at - updatedAt < settings.delegationQuietSeconds * 500) return
     const set = { updatedAt: at, version: version + 1 }
@@ -101,7 +101,7 @@ export function createSettling(deps: SettlingDeps): Settling {
   }
 
   /** An earlier change wins; nothing is left to do then. */
-  async function take(row: Pick<DelegationRow, (typeof TAKEN)[number]>): Promise<void> {
+  async function take(row: Pick<DelegationRow, (typeof TAKEN_COLUMNS)[number]>): Promise<void> {
     const step = nextStep(row.state, 'take')
     if (!('to' in step)) return
     const at = Math.round(clock.now())
@@ -132,7 +132,7 @@ export function createSettling(deps: SettlingDeps): Settling {
     archive: (row, whose) => close(row, 'archive', { why: archivedSide(whose) }),
     taken,
     spoken,
-    async seen({ organisation, fromId: workspaceId, noticeId }) {
+    async markRead({ organisation, fromId: workspaceId, noticeId }) {
       if (noticeId === null) return
       await store.commit([remove('inbox', { where: { organisation, workspaceId, id: noticeId }, rows: 'any' })])
     },
@@ -140,7 +140,7 @@ export function createSettling(deps: SettlingDeps): Settling {
 }
 
 /** The columns read of a task that is handed out. */
-const TAKEN = [
+const TAKEN_COLUMNS = [
   'id',
   'organisation',
   'fromName',
@@ -163,9 +163,9 @@ interface Why {
 /** Hands out tasks again that a reader took from the inbox and seems to have lost. */
 interface HandingBack {
   /** Open tasks whose peer has been silent for long. */
-  lost(rows: readonly OpenTask[]): Promise<readonly OpenTask[]>
+  lostTasks(rows: readonly OpenTask[]): Promise<readonly OpenTask[]>
   /** Puts the task into the peer's inbox again. It keeps its place. */
-  handBack(task: Pick<OpenTask, 'id' | 'organisation'>): Promise<void>
+  redeliver(task: Pick<OpenTask, 'id' | 'organisation'>): Promise<void>
 }
 
 export type OpenTask = Pick<
@@ -181,7 +181,7 @@ interface HandingBackDeps {
   readonly settings: Pick<Settings, 'delegationQuietSeconds'>
 }
 
-export function createHandingBack({ store, clock, ids, ledger, settings }: HandingBackDeps): HandingBack {
+export function createRedelivery({ store, clock, ids, ledger, settings }: HandingBackDeps): HandingBack {
   /** A task that changed since is not silent. */
   const silentSince = () => Math.round(clock.now() - settings.delegationQuietSeconds * 1_000)
 
@@ -191,7 +191,7 @@ export function createHandingBack({ store, clock, ids, ledger, settings }: Handi
 
   async function lost(rows: readonly OpenTask[]): Promise<readonly OpenTask[]> {
     let left: readonly OpenTask[] = rows.filter(isSilent)
-    for (const isInProgress of [waiting, sentElsewhere, passedOn]) {
+    for (const isInProgress of [withWaitingMessage, withOutgoingTask, withSubtask]) {
       if (left.length === 0) break
       const found = await isInProgress(left)
       left = left.filter(({ id }) => !found.has(id))
@@ -200,7 +200,7 @@ export function createHandingBack({ store, clock, ids, ledger, settings }: Handi
   }
 
   /** A message of its conversation is in the inbox and follows its own lease. */
-  async function waiting(tasks: readonly OpenTask[]): Promise<ReadonlySet<string>> {
+  async function withWaitingMessage(tasks: readonly OpenTask[]): Promise<ReadonlySet<string>> {
     const workspaceId = { in: each(tasks, 'toId') }
     const where = { workspaceId, conversationId: { in: each(tasks, 'conversationId') } }
     const rows = await allRows(store, 'inbox', where, ['workspaceId', 'conversationId'])
@@ -210,12 +210,12 @@ export function createHandingBack({ store, clock, ids, ledger, settings }: Handi
   }
 
   /** Tasks of the outbound worker, which retries them itself. */
-  async function sentElsewhere(tasks: readonly OpenTask[]): Promise<ReadonlySet<string>> {
+  async function withOutgoingTask(tasks: readonly OpenTask[]): Promise<ReadonlySet<string>> {
     return idsOf(await allRows(store, 'outgoingtasks', { id: { in: each(tasks, 'id') } }, ['id']))
   }
 
   /** The peer waits for a subtask, or just got its result. */
-  async function passedOn(tasks: readonly OpenTask[]): Promise<ReadonlySet<string>> {
+  async function withSubtask(tasks: readonly OpenTask[]): Promise<ReadonlySet<string>> {
     const organisation = { in: each(tasks, 'organisation') }
     const parts = { organisation, fromId: { in: each(tasks, 'toId') }, parentId: { in: each(tasks, 'id') } }
     const found = await Promise.all(
@@ -229,21 +229,21 @@ export function createHandingBack({ store, clock, ids, ledger, settings }: Handi
   async function handBack({ organisation, id }: Pick<OpenTask, 'id' | 'organisation'>): Promise<void> {
     const row = await ledger.get(organisation, id)
     // Another process was faster, or the peer has answered meanwhile.
-    if (row) await ledger.step(row, 'handBack', { parts: handedOut, isDone: now => !isSilent(now) })
+    if (row) await ledger.step(row, 'handBack', { parts: redeliveryParts, isDone: now => !isSilent(now) })
   }
 
-  async function handedOut(now: DelegationRow, at: number): Promise<StepParts> {
+  async function redeliveryParts(now: DelegationRow, at: number): Promise<StepParts> {
     const { peer } = await ledger.sides(now)
-    if (peer?.delivery === 'push' && !isOutside(peer)) {
+    if (peer?.delivery === 'push' && !isExternal(peer)) {
       // A push program follows the log and does not see what is only in the inbox.
       const { draft, writes } = await ledger.delivery({ ...now, messageId: ids.next('msg') }, peer, at)
       return { set: { activityId: draft.received?.id ?? now.activityId }, drafts: [draft], writes }
     }
     const message = await store.get('activity', now.activityId)
-    return { drafts: message ? [waitsAgain(message)] : [] }
+    return { drafts: message ? [requeueDraft(message)] : [] }
   }
 
-  return { lost, handBack }
+  return { lostTasks, redeliver }
 }
 
 /** The asker must answer; a new message changes the row. */
@@ -268,7 +268,7 @@ export function carriedTasks({
   taken,
   openIn,
   isOpen,
-  spoken,
+  onAskerMessage,
   replyTo,
 }: Pick<CarriedTasks, 'openIn' | 'isOpen' | 'spoken'> & {
   taken(rows: readonly ActivityRow[]): Promise<void>
@@ -278,7 +278,7 @@ export function carriedTasks({
     taken,
     openIn,
     isOpen,
-    spoken,
+    onAskerMessage,
     async reply(from, activityId, { text, parts, attachments, named, outcome, idempotencyKey }) {
       const said = {
         message: text,

@@ -2,7 +2,7 @@ import { type DelegationRow, isAppError, messageOf, type Settings } from '../../
 import type { Cancel, Clock, Ids, Log } from '../kernel/index.ts'
 import { mustNotExist, type Query, remove, type Store } from '../store/index.ts'
 import { type Ledger, OPEN_STATES } from './ledger.ts'
-import { createHandingBack, type OpenTask, type Settling } from './settling.ts'
+import { createRedelivery, type OpenTask, type Settling } from './settling.ts'
 
 /** Ends tasks that nothing else ends: expired ones and those of archived workspaces. Hands out lost tasks again. */
 interface Sweeper {
@@ -31,10 +31,10 @@ interface SweeperDeps {
 }
 
 /** Within this time it finds tasks that another process left and peers whose capacity grew. */
-const LOOK_MS = 60_000
+const SWEEP_MS = 60_000
 const PAGE = 200
 /** Columns read of each open task. */
-const LOOKED_AT = [
+const OPEN_COLUMNS = [
   'id',
   'organisation',
   'fromId',
@@ -53,7 +53,7 @@ const DAY_MS = 24 * HOUR_MS
 
 export function createSweeper(deps: SweeperDeps): Sweeper {
   const { store, clock, log, ledger, settling, settings, isOurs = () => true } = deps
-  const { lost, handBack } = createHandingBack(deps)
+  const { lostTasks, redeliver } = createRedelivery(deps)
   let isStarted = false
   let isStopped = false
   const isOver = () => isStopped
@@ -108,14 +108,14 @@ export function createSweeper(deps: SweeperDeps): Sweeper {
   }
 
   /** Each workspace with an open task, once. */
-  async function lookAtOpen(): Promise<void> {
+  async function checkOpenTasks(): Promise<void> {
     const sides = new Map<string, string>()
     const waitedFor = new Map<string, string>()
     const quiet: OpenTask[] = []
     for (let after: readonly (string | number)[] | undefined; !isOver(); await clock.breathe()) {
       const query = { where: OPEN, order: { by: ['deadlineAt', 'id'] as const }, limit: PAGE }
-      const rows = await store.find('delegations', { ...query, columns: LOOKED_AT, ...(after && { after }) })
-      quiet.push(...(await lost(rows)))
+      const rows = await store.find('delegations', { ...query, columns: OPEN_COLUMNS, ...(after && { after }) })
+      quiet.push(...(await lostTasks(rows)))
       for (const { organisation, fromId, toId, state } of rows) {
         sides.set(fromId, organisation).set(toId, organisation)
         if (state === 'queued') waitedFor.set(toId, organisation)
@@ -139,7 +139,7 @@ export function createSweeper(deps: SweeperDeps): Sweeper {
           () =>
             ledger.advance(organisation, id),
       ),
-      ...quiet.map(task => () => handBack(task).catch(unlessEnded)),
+      ...quiet.map(task => () => redeliver(task).catch(unlessEnded)),
     ])
   }
 
@@ -149,7 +149,7 @@ export function createSweeper(deps: SweeperDeps): Sweeper {
     await prune()
   }
 
-  const sweep = () => inTurn([expireDue, lookAtOpen, pruneHourly])
+  const sweep = () => inTurn([expireDue, checkOpenTasks, pruneHourly])
 
   async function prune(): Promise<number> {
     const endedAt = { below: Math.round(clock.now() - settings.activityDays * DAY_MS) }
@@ -164,14 +164,14 @@ export function createSweeper(deps: SweeperDeps): Sweeper {
       const rows = await store.find('delegations', { ...query, ...(after && { after }) })
       const last = rows.at(-1)
       if (!last) break
-      count += await forget(rows)
+      count += await deleteTasks(rows)
       after = [last.endedAt ?? 0, last.id]
     }
     return count
   }
 
   /** A result that the asker has not acknowledged may still be read. */
-  async function forget(rows: readonly Pick<DelegationRow, 'id' | 'noticeId'>[]): Promise<number> {
+  async function deleteTasks(rows: readonly Pick<DelegationRow, 'id' | 'noticeId'>[]): Promise<number> {
     const noticeIds = rows.flatMap(({ noticeId }) => (noticeId === null ? [] : [noticeId]))
     const unread = await store.find('inbox', { where: { id: { in: noticeIds } }, columns: ['id'], limit: PAGE })
     const kept = new Set(unread.map(({ id }) => id))
@@ -200,7 +200,7 @@ export function createSweeper(deps: SweeperDeps): Sweeper {
       .then(armNext)
       .catch(error => {
         log.warn('ending what is due failed and is tried again', { error: messageOf(error) })
-        arm(clock.now() + LOOK_MS)
+        arm(clock.now() + SWEEP_MS)
       })
   }
 
@@ -211,7 +211,7 @@ export function createSweeper(deps: SweeperDeps): Sweeper {
       limit: 1,
       columns: ['deadlineAt'],
     })
-    arm(Math.min(next?.deadlineAt ?? Number.POSITIVE_INFINITY, clock.now() + LOOK_MS))
+    arm(Math.min(next?.deadlineAt ?? Number.POSITIVE_INFINITY, clock.now() + SWEEP_MS))
   }
 
   return {

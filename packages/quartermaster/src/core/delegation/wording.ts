@@ -56,7 +56,7 @@ export function expiredAt({ state, toName }: Pick<DelegationRow, 'state' | 'toNa
 }
 
 /** The error for an answer to a delegation that its peer has not received. */
-export function notYet(id: string): AppError {
+export function notDelivered(id: string): AppError {
   return new AppError(
     'EDIT_CONFLICT',
     `The task "${id}" waits for its turn, and nothing was kept of this answer. It comes into your inbox when you have room for it; until then you can only decline it.`,

@@ -14,7 +14,7 @@ import { type Handlers, type Organisation, refusedDraft } from '../organisation/
 import { separateSecrets } from '../secrets/index.ts'
 import { insert, type Store, update, type Write } from '../store/index.ts'
 import { type Credential, type RemoteAgents, RemoteFailure, type RemotePlace, type SeenCard } from './ports.ts'
-import { externalPeerFacts, keptWords, noSuchSecret, plainLine, refusedCard, unknownExternalPeer } from './wording.ts'
+import { externalPeerFacts, sanitizeFacts, noSuchSecret, plainLine, refusedCard, unknownExternalPeer } from './wording.ts'
 
 /** The remote A2A agents that workspaces give tasks to. Each has a workspace, so that one rule decides who reaches it. */
 export interface ExternalPeers {
@@ -27,11 +27,11 @@ export interface ExternalPeers {
   refresh(organisation: string, idOrName: string): Promise<ExternalPeerFacts>
   remove(organisation: string, idOrName: string): Promise<ExternalPeerFacts>
   /** Where tasks are sent; `undefined` for an unknown peer. Throws `RemoteFailure` if its secret is missing. */
-  placeOf(id: string): Promise<ReachedPeer | undefined>
+  addressOf(id: string): Promise<ReachedPeer | undefined>
   /** It could not be reached: its card is checked soon. */
-  suspect(id: string): Promise<void>
+  checkSoon(id: string): Promise<void>
   /** The state of the peers of all organisations: reachable, or why not. */
-  condition(): Promise<PeersCondition>
+  status(): Promise<PeersStatus>
   /** All active peers. */
   active(): Promise<readonly ActivePeer[]>
   /** Starts regular checks of the cards. */
@@ -100,7 +100,7 @@ export function createExternalPeers(deps: ExternalPeersDeps): ExternalPeers {
     })
     const draft = await workspaces.draft(organisation, request, 'external')
     const kept = before ? { id: before.id, createdAt: before.createdAt } : {}
-    const workspace: WorkspaceRow = { ...draft.row, ...kept, capacity, delivery: 'push', ...seenFacts(card, now()) }
+    const workspace: WorkspaceRow = { ...draft.row, ...kept, capacity, delivery: 'push', ...cardFacts(card, now()) }
     const row = { ...rowOf(workspace, own, card), checkedAt: now(), nextCheckAt: now() + CHECK_EVERY_MS }
     const outcome = await store.commit([...placementWrites(draft.writes, workspace, before), ...(await rowWrites(row))])
     if (!outcome.committed) throw refusedDraft(workspace, outcome.failed.guard)
@@ -129,7 +129,7 @@ export function createExternalPeers(deps: ExternalPeersDeps): ExternalPeers {
   async function check(row: ExternalPeerRow): Promise<ExternalPeerRow> {
     const claimed = await claimCheck(row)
     if (!claimed) return (await store.get('externalpeers', row.id)) ?? row
-    const seen = await look(claimed)
+    const seen = await fetchCard(claimed)
     const { id, version, organisation } = claimed
     const before = await workspaces.find(organisation, id)
     const set = { ...seen.peer, checkedAt: now(), version: version + 1 }
@@ -142,10 +142,10 @@ export function createExternalPeers(deps: ExternalPeersDeps): ExternalPeers {
   }
 
   /** What a check changes. A failed check keeps the known card and marks the peer as absent. */
-  async function look(row: ExternalPeerRow): Promise<Look> {
+  async function fetchCard(row: ExternalPeerRow): Promise<Look> {
     try {
       const card = await remote.card({ ...row, credential: credentialOf(row) }, stopping.signal)
-      return { peer: { ...sentTo(card), error: null }, workspace: seenFacts(card, now()) }
+      return { peer: { ...endpointOf(card), error: null }, workspace: cardFacts(card, now()) }
     } catch (error) {
       const text = plainLine(messageOf(error), MOST_ERROR)
       log.debug('the card of an external peer could not be had', { peer: row.workspace, error: text })
@@ -205,12 +205,12 @@ export function createExternalPeers(deps: ExternalPeersDeps): ExternalPeers {
       await workspaces.archive(organisation, workspace.id)
       return shown(row)
     },
-    async placeOf(id) {
+    async addressOf(id) {
       const row = await store.get('externalpeers', id)
       if (!row) return undefined
       return { place: { ...row, credential: credentialFor(row) }, streaming: row.streaming }
     },
-    async suspect(id) {
+    async checkSoon(id) {
       const row = await store.get('externalpeers', id)
       if (!row || row.checkedAt > now() - CHECK_AGAIN_MS || row.nextCheckAt <= now()) return
       const { version } = row
@@ -218,7 +218,7 @@ export function createExternalPeers(deps: ExternalPeersDeps): ExternalPeers {
         update('externalpeers', { where: { id, version }, set: { nextCheckAt: now(), version: version + 1 } }),
       ])
     },
-    condition: async () => conditionOf(store, await active()),
+    status: async () => statusOf(store, await active()),
     active: () => active(),
     start() {
       if (isStarted) return
@@ -249,17 +249,17 @@ interface Look {
 type Own = Pick<ExternalPeerRow, 'cardUrl' | 'secret' | 'header' | 'hosts'>
 
 function rowOf({ id, organisation, workspace }: WorkspaceRow, own: Own, card: SeenCard) {
-  return { id, organisation, workspace, ...own, ...sentTo(card), error: null, version: 1 }
+  return { id, organisation, workspace, ...own, ...endpointOf(card), error: null, version: 1 }
 }
 
 /** Where its tasks go, by its card. */
-function sentTo({ url, binding, tenant, streaming }: SeenCard) {
+function endpointOf({ url, binding, tenant, streaming }: SeenCard) {
   return { url, binding, tenant, streaming }
 }
 
 /** The workspace fields taken from the card. Having a card decides its presence. */
-function seenFacts({ facts }: SeenCard, at: number) {
-  return { card: keptWords(facts), registeredAt: at, lastSeenAt: at }
+function cardFacts({ facts }: SeenCard, at: number) {
+  return { card: sanitizeFacts(facts), registeredAt: at, lastSeenAt: at }
 }
 
 /** The draft completed with facts of its card. A peer that was removed before keeps its id and thereby its log. */
@@ -287,7 +287,7 @@ function cardAddress(given: string): string {
 }
 
 /** State of the remote A2A agents, as far as known here. */
-export interface PeersCondition {
+export interface PeersStatus {
   /** Peers without a known problem. */
   readonly reached: readonly ActivePeer[]
   readonly troubles: readonly PeerTrouble[]
@@ -313,7 +313,7 @@ export interface PeerTrouble {
 const MOST = 1_000
 
 /** Unreachable peers: the card was unavailable at the last check, or a task could not be sent. */
-async function conditionOf(store: Store, peers: readonly ActivePeer[]): Promise<PeersCondition> {
+async function statusOf(store: Store, peers: readonly ActivePeer[]): Promise<PeersStatus> {
   const where = { trouble: { not: null } }
   const columns = ['peerId', 'trouble'] as const
   const stuck = peers.length === 0 ? [] : await store.find('outgoingtasks', { where, columns, limit: MOST })

@@ -42,7 +42,7 @@ export function createStreamFollower({ clock, delegations }: Pick<TaskDeps, 'clo
     open: (signal: CancelSignal) => AsyncIterable<RemoteEvent>,
     onTaken = async (): Promise<unknown> => undefined,
   ): Promise<StreamResult> {
-    const { until, leave } = onceKnown(matter)
+    const { until, leave } = abortOnceIdKnown(matter)
     try {
       return await followed(matter, open(until), onTaken)
     } finally {
@@ -70,10 +70,10 @@ export function createStreamFollower({ clock, delegations }: Pick<TaskDeps, 'clo
       const isFirst = task === undefined
       task = withEvent(task, event)
       if (isFirst) {
-        await remember(matter, task)
+        await saveRemoteId(matter, task)
         await onTaken()
       }
-      if (!GOES_ON.has(task.status.state) || matter.signal.aborted || held.gone.aborted) break
+      if (!RUNNING_STATES.has(task.status.state) || matter.signal.aborted || held.gone.aborted) break
       const said = textOf(task.status.said)
       if ('artifact' in event || clock.now() - notedAt < NOTE_MS) continue
       notedAt = clock.now()
@@ -85,17 +85,17 @@ export function createStreamFollower({ clock, delegations }: Pick<TaskDeps, 'clo
   return { followStream }
 }
 
-const GOES_ON: ReadonlySet<RemoteState> = new Set(['submitted', 'working'])
+const RUNNING_STATES: ReadonlySet<RemoteState> = new Set(['submitted', 'working'])
 
 /** The task's remote id is stored before anything else is done about it. */
-async function remember({ held }: ReachedTask, { id, contextId }: RemoteTask): Promise<void> {
+async function saveRemoteId({ held }: ReachedTask, { id, contextId }: RemoteTask): Promise<void> {
   const { row } = held
   if (row.remoteId === id && row.contextId === contextId && row.attempts === 0) return
   await held.save({ remoteId: id, contextId, attempts: 0, trouble: null })
 }
 
 /** Before its remote id is known a task cannot be cancelled, so only the end of this process aborts the request. */
-function onceKnown({ held, signal }: ReachedTask): { readonly until: CancelSignal; leave(): void } {
+function abortOnceIdKnown({ held, signal }: ReachedTask): { readonly until: CancelSignal; leave(): void } {
   const until = createCancellation()
   const give = () => {
     if (held.row.remoteId !== null || held.gone.aborted) until.cancel(signal.reason)
@@ -125,7 +125,7 @@ function withEvent(task: RemoteTask | undefined, event: Exclude<RemoteEvent, { m
 }
 
 /** Words of a remote agent, as the ledger stores them. */
-interface RemoteWords {
+interface StoredContent {
   readonly message: string
   readonly parts: MessagePart[]
   readonly attachments: string[]
@@ -168,10 +168,10 @@ export function textOf(parts: readonly RemotePart[]): string {
 }
 
 /** Stores the files and lists the URLs of linked ones. A file that cannot be stored is named, not hidden. */
-export async function keepWords(
+export async function storeContent(
   parts: readonly RemotePart[],
   { attachments, peer, empty }: { attachments: Attachments; peer: WorkspaceRow; empty: string },
-): Promise<RemoteWords> {
+): Promise<StoredContent> {
   const kept: string[] = []
   const notes: string[] = []
   for (const part of parts) {
@@ -191,7 +191,7 @@ export async function keepWords(
 }
 
 /** Cuts to the size of a message. Progress is stored nowhere else, so the text says that it was cut. */
-export function asMessage(words: RemoteWords): RemoteWords {
+export function fitMessage(words: StoredContent): StoredContent {
   const { message, parts } = words
   if (bytesOf(message) + bytesOf(JSON.stringify(parts)) <= MESSAGE_ROOM) return words
   // A character has at most three bytes per UTF-16 unit.

@@ -4,7 +4,7 @@ export {
   type ExternalPeers,
   type ExternalPeersDeps,
   externalPeerHandlers,
-  type PeersCondition,
+  type PeersStatus,
   type PeerTrouble,
 } from './external-peers.ts'
 export { MOST_FILE_BYTES } from './follow-stream.ts'

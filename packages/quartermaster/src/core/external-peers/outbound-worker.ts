@@ -7,7 +7,7 @@ import { type ExternalPeers } from './external-peers.ts'
 import { type PollState, type TaskDeps } from './task.ts'
 import { createTaskAttempt } from './task-attempt.ts'
 import { type HeldTask, holdTask, LeaseLost } from './task-lease.ts'
-import { askerWords } from './wording.ts'
+import { waitingMessages } from './wording.ts'
 
 /** Processes every task for remote agents, each independently: an unresponsive agent delays no other. */
 export interface OutboundWorker {
@@ -15,7 +15,7 @@ export interface OutboundWorker {
   /** The number of followed logs and of tasks in work. */
   counts(): { readonly watched: number; readonly held: number }
   /** Looks for due tasks now. */
-  look(): Promise<void>
+  poll(): Promise<void>
   /** Releases all leases. The next worker resumes from the stored state. */
   stop(): Promise<void>
 }
@@ -85,7 +85,7 @@ export function createOutboundWorker(deps: OutboundWorkerDeps): OutboundWorker {
   /** A stream is not interrupted for entries about other tasks. */
   async function isWanted({ row }: HeldTask): Promise<boolean> {
     const task = await store.get('delegations', row.id)
-    return !task || !isOpen(task.state) || (await askerWords(store, task)).length > 0
+    return !task || !isOpen(task.state) || (await waitingMessages(store, task)).length > 0
   }
 
   function run(claimed: OutgoingTaskRow): void {
@@ -127,7 +127,7 @@ export function createOutboundWorker(deps: OutboundWorkerDeps): OutboundWorker {
       rounds.start()
     },
     counts: () => ({ watched: watched.size, held: running.size }),
-    look,
+    poll,
     async stop() {
       isStopped = true
       off()

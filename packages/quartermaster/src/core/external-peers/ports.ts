@@ -21,11 +21,11 @@ export interface SeenCard {
   readonly binding: PeerBinding
   readonly tenant: string | null
   readonly streaming: boolean
-  readonly facts: SaidOfItself
+  readonly facts: ReportedFacts
 }
 
 /** What a remote agent says about itself, unchanged. */
-export interface SaidOfItself {
+export interface ReportedFacts {
   readonly description?: string | undefined
   readonly version?: string | undefined
   readonly skills: readonly SaidSkill[]
@@ -39,7 +39,7 @@ interface SaidSkill {
 }
 
 /** The sanitized, stored form. */
-export type KeptWords = Omit<CardFacts, 'url'>
+export type StoredFacts = Omit<CardFacts, 'url'>
 
 /** Where tasks are sent. */
 export interface RemotePlace extends CardPlace, Pick<SeenCard, 'url' | 'binding' | 'tenant'> {}

@@ -2,9 +2,9 @@ import { type ActivityRow, isAppError, messageOf } from '../../contracts/index.t
 import { isOpen, type PeerWords } from '../delegation/index.ts'
 import { canonicalJson } from '../kernel/index.ts'
 import {
-  asMessage,
+  fitMessage,
   createStreamFollower,
-  keepWords,
+  storeContent,
   outgoingParts,
   resultParts,
   type StreamResult,
@@ -18,22 +18,22 @@ import {
   type ReachedTask,
   retryAfter,
   type TaskDeps,
-  type TaskInHand,
-  WAITING_LOOK_MS,
+  type LeasedTask,
+  WAITING_POLL_MS,
 } from './task.ts'
 import { type HeldTask, LeaseLost } from './task-lease.ts'
 import {
-  ASKS_FOR_MORE,
-  askerWords,
-  FORGOTTEN,
+  NO_QUESTION,
+  waitingMessages,
+  TASK_UNKNOWN,
   failureWords,
-  LEFT_ALONE,
+  CANCEL_FAILED,
   needsLogin,
-  notLetIn,
-  notTaken,
+  credentialsRejected,
+  messageRejected,
   plainLine,
-  SAID_NOTHING,
-  withoutWords,
+  NO_RESULT,
+  popMessages,
 } from './wording.ts'
 
 /** After this many failures of the remote agent itself the task fails; an unreachable agent is retried until the deadline. */
@@ -54,7 +54,7 @@ export function createTaskAttempt(deps: TaskDeps): (held: HeldTask, polls: PollS
     const [task, peer] = await Promise.all([store.get('delegations', id), workspaces.find(organisation, peerId)])
     if (!task || !peer) return drop(held)
     try {
-      const reached = await peers.placeOf(peerId)
+      const reached = await peers.addressOf(peerId)
       if (!reached) return await drop(held)
       const attempt: ReachedTask = { ...reached, held, task, peer, signal }
       return await (isOpen(task.state) ? advance(attempt, polls) : stop(attempt))
@@ -76,7 +76,7 @@ export function createTaskAttempt(deps: TaskDeps): (held: HeldTask, polls: PollS
       })
       return sendMessage(attempt, { messageId: task.messageId, parts, hops: task.hops }, polls)
     }
-    const [words] = await askerWords(store, task)
+    const [words] = await waitingMessages(store, task)
     return words ? answer(attempt, words, polls) : follow(attempt, polls)
   }
 
@@ -105,9 +105,9 @@ export function createTaskAttempt(deps: TaskDeps): (held: HeldTask, polls: PollS
       if (!(error instanceof RemoteFailure) || (error.trouble !== 'unsupported' && error.trouble !== 'refused'))
         throw error
       await acknowledge()
-      const told = notTaken(peer.workspace, error.message)
+      const text = messageRejected(peer.workspace, error.message)
       await delegations.reply(peer, task.id, {
-        message: told,
+        message: text,
         outcome: 'in_progress',
         idempotencyKey: `${words.id}:refused`,
       })
@@ -123,24 +123,24 @@ export function createTaskAttempt(deps: TaskDeps): (held: HeldTask, polls: PollS
     acknowledge = async (): Promise<unknown> => undefined,
   ): Promise<Next> {
     const { held, place } = attempt
-    if (attempt.streaming && polls.isAsked !== true) {
+    if (attempt.streaming && polls.isPolled !== true) {
       const streamed = await unlessUnsupported(
         followStream(attempt, signal => remote.stream(place, message, signal), acknowledge),
       )
       if (streamed) return afterStream(attempt, streamed, { message, polls })
-      polls.isAsked = true
+      polls.isPolled = true
     }
-    const told = await remote.send(place, message, held.gone)
-    if ('task' in told)
-      await held.save({ remoteId: told.task.id, contextId: told.task.contextId, attempts: 0, trouble: null })
+    const answer = await remote.send(place, message, held.gone)
+    if ('task' in answer)
+      await held.save({ remoteId: answer.task.id, contextId: answer.task.contextId, attempts: 0, trouble: null })
     await acknowledge()
-    return 'task' in told ? reportTask(attempt, told.task, polls) : reportMessage(attempt, told.message, message)
+    return 'task' in answer ? reportTask(attempt, answer.task, polls) : reportMessage(attempt, answer.message, message)
   }
 
   async function follow(attempt: ReachedTask, polls: PollState): Promise<Next> {
     const { held, place, signal } = attempt
     const id = held.row.remoteId ?? ''
-    if (attempt.streaming && polls.isAsked !== true && polls.isWaiting !== true) {
+    if (attempt.streaming && polls.isPolled !== true && polls.isWaiting !== true) {
       // Agents do not stream finished tasks, but answer a query.
       const streamed = await unlessUnsupported(followStream(attempt, until => remote.subscribe(place, id, until)))
       if (streamed) return afterStream(attempt, streamed, { polls })
@@ -172,13 +172,13 @@ export function createTaskAttempt(deps: TaskDeps): (held: HeldTask, polls: PollS
   async function stop({ held, task, place }: ReachedTask): Promise<Next> {
     if (task.state !== 'completed' && held.row.remoteId !== null)
       await remote.cancel(place, held.row.remoteId, held.gone).catch(error => {
-        if (!(error instanceof RemoteFailure) || ABSENT.has(error.trouble)) throw error
+        if (!(error instanceof RemoteFailure) || UNAVAILABLE.has(error.trouble)) throw error
       })
     return drop(held)
   }
 
   /** Handles a failed step. */
-  async function handleFailure(leased: TaskInHand, error: unknown): Promise<Next> {
+  async function handleFailure(leased: LeasedTask, error: unknown): Promise<Next> {
     const { held, task, peer } = leased
     const attempts = held.row.attempts + 1
     const why = plainLine(messageOf(error), 1_000)
@@ -186,20 +186,20 @@ export function createTaskAttempt(deps: TaskDeps): (held: HeldTask, polls: PollS
     const facts = { task: task.id, peer: peer.workspace, error: why }
     if (trouble === undefined) log.warn('a task for an external peer is stuck and is tried again', facts)
     if (!isOpen(task.state) && attempts >= MOST_CANCELS) {
-      log.warn(LEFT_ALONE, facts)
+      log.warn(CANCEL_FAILED, facts)
       return drop(held)
     }
     if (isOpen(task.state) && trouble !== undefined && isPermanent(trouble, attempts))
       return end(leased, { message: failureReason(trouble, why, peer.workspace), outcome: 'failed' })
     await held.save({ attempts, trouble: why })
-    if (trouble !== undefined && ABSENT.has(trouble)) await peers.suspect(peer.id)
+    if (trouble !== undefined && UNAVAILABLE.has(trouble)) await peers.checkSoon(peer.id)
     return retryAfter(attempts, random, error instanceof RemoteFailure ? error.retryAfterMs : undefined)
   }
 
   return step
 }
 
-const ABSENT: ReadonlySet<string> = new Set(['unreachable', 'broken', 'busy'])
+const UNAVAILABLE: ReadonlySet<string> = new Set(['unreachable', 'broken', 'busy'])
 /** The message reference for a stream that was only subscribed to. */
 const ABOUT_TASK: RemoteMessage = { messageId: 'heard', parts: [], taskId: 'heard' }
 
@@ -214,37 +214,37 @@ async function unlessUnsupported(work: Promise<StreamResult>): Promise<StreamRes
 
 /** Whether retrying is pointless. */
 function isPermanent(trouble: string, attempts: number): boolean {
-  return !ABSENT.has(trouble) || (trouble === 'broken' && attempts >= MOST_BROKEN)
+  return !UNAVAILABLE.has(trouble) || (trouble === 'broken' && attempts >= MOST_BROKEN)
 }
 
 /** Why the task failed, for the asker. */
 function failureReason(trouble: string, why: string, peer: string): string {
-  if (trouble === 'unknownTask') return FORGOTTEN
-  return trouble === 'unauthorized' ? notLetIn(peer, why) : why
+  if (trouble === 'unknownTask') return TASK_UNKNOWN
+  return trouble === 'unauthorized' ? credentialsRejected(peer, why) : why
 }
 
 /** Stores here what a remote agent reports about its task. */
 interface Reporting {
   /** The task as the remote agent reports it now. */
-  reportTask(leased: TaskInHand, now: RemoteTask, polls: PollState): Promise<Next>
+  reportTask(leased: LeasedTask, now: RemoteTask, polls: PollState): Promise<Next>
   /** A message without a task: the result, or progress if it is about a task. */
-  reportMessage(leased: TaskInHand, said: readonly RemotePart[], to: RemoteMessage): Promise<Next>
-  end(leased: TaskInHand, said: PeerWords): Promise<Next>
+  reportMessage(leased: LeasedTask, said: readonly RemotePart[], to: RemoteMessage): Promise<Next>
+  end(leased: LeasedTask, said: PeerWords): Promise<Next>
   drop(held: HeldTask): Promise<Next>
 }
 
 function createReporting({ store, digest, outbox, delegations, attachments }: TaskDeps): Reporting {
-  async function reportTask(leased: TaskInHand, now: RemoteTask, polls: PollState): Promise<Next> {
+  async function reportTask(leased: LeasedTask, now: RemoteTask, polls: PollState): Promise<Next> {
     const { task, peer } = leased
     const { state, said, mark } = now.status
     // An answer that was sent may not have been read there yet.
     polls.isWaiting = state === 'inputRequired' && mark !== polls.answered
     if (state === 'completed') {
-      const words = await keepWords(resultParts(now), { attachments, peer, empty: SAID_NOTHING })
+      const words = await storeContent(resultParts(now), { attachments, peer, empty: NO_RESULT })
       return end(leased, { ...words, outcome: 'completed' })
     }
     if (state === 'failed' || state === 'rejected' || state === 'canceled') {
-      const words = await keepWords(resultParts(now), { attachments, peer, empty: '' })
+      const words = await storeContent(resultParts(now), { attachments, peer, empty: '' })
       return end(leased, { ...words, message: failureWords(state, words.message), outcome: 'failed' })
     }
     if (state === 'authRequired') return failForLogin(leased, textOf(said))
@@ -252,7 +252,7 @@ function createReporting({ store, digest, outbox, delegations, attachments }: Ta
       if (polls.asked !== mark) await ask(leased, now.status, now.id)
       polls.asked = mark
       // The answer may already be there.
-      return (await askerWords(store, task)).length > 0 ? 0 : WAITING_LOOK_MS
+      return (await waitingMessages(store, task)).length > 0 ? 0 : WAITING_POLL_MS
     }
     await delegations.note(peer, task.id, state === 'inputRequired' ? undefined : textOf(said) || undefined)
     polls.count = polls.last === mark ? polls.count + 1 : 0
@@ -261,28 +261,28 @@ function createReporting({ store, digest, outbox, delegations, attachments }: Ta
   }
 
   /** Failed here; the next step cancels it there, like every cancelled task. */
-  async function failForLogin({ task, peer }: TaskInHand, said: string): Promise<Next> {
+  async function failForLogin({ task, peer }: LeasedTask, said: string): Promise<Next> {
     await delegations.reply(peer, task.id, { message: needsLogin(peer.workspace, said), outcome: 'failed' })
     return 0
   }
 
   /** Its question becomes a message to the asker, who answers it like any other. */
-  async function ask({ peer, task }: TaskInHand, status: RemoteStatus, remoteId: string): Promise<void> {
-    const words = asMessage(await keepWords(status.said, { attachments, peer, empty: ASKS_FOR_MORE }))
+  async function ask({ peer, task }: LeasedTask, status: RemoteStatus, remoteId: string): Promise<void> {
+    const words = fitMessage(await storeContent(status.said, { attachments, peer, empty: NO_QUESTION }))
     const idempotencyKey = digest(canonicalJson([remoteId, status.mark, textOf(status.said)]))
     await delegations.reply(peer, task.id, { ...words, named: [], outcome: 'in_progress', idempotencyKey })
   }
 
-  async function reportMessage(leased: TaskInHand, said: readonly RemotePart[], to: RemoteMessage): Promise<Next> {
+  async function reportMessage(leased: LeasedTask, said: readonly RemotePart[], to: RemoteMessage): Promise<Next> {
     const { peer, task } = leased
-    const words = await keepWords(said, { attachments, peer, empty: SAID_NOTHING })
+    const words = await storeContent(said, { attachments, peer, empty: NO_RESULT })
     if (to.taskId === undefined) return end(leased, { ...words, outcome: 'completed' })
     const idempotencyKey = `${to.messageId}:answer`
-    await delegations.reply(peer, task.id, { ...asMessage(words), named: [], outcome: 'in_progress', idempotencyKey })
+    await delegations.reply(peer, task.id, { ...fitMessage(words), named: [], outcome: 'in_progress', idempotencyKey })
     return pollDelay(0)
   }
 
-  async function end({ held, peer, task }: TaskInHand, said: PeerWords): Promise<Next> {
+  async function end({ held, peer, task }: LeasedTask, said: PeerWords): Promise<Next> {
     try {
       await delegations.reply(peer, task.id, said)
     } catch (error) {
@@ -295,7 +295,7 @@ function createReporting({ store, digest, outbox, delegations, attachments }: Ta
 
   async function drop(held: HeldTask): Promise<Next> {
     const task = await store.get('delegations', held.row.id)
-    await outbox.drop(held.row, task ? withoutWords(await askerWords(store, task)) : [])
+    await outbox.drop(held.row, task ? popMessages(await waitingMessages(store, task)) : [])
     return 'over'
   }
 

@@ -29,14 +29,14 @@ export interface TaskDeps {
 }
 
 /** A leased task and its peer. */
-export interface TaskInHand {
+export interface LeasedTask {
   readonly held: HeldTask
   readonly task: DelegationRow
   readonly peer: WorkspaceRow
 }
 
 /** With the address of the peer. */
-export interface ReachedTask extends TaskInHand, ReachedPeer {
+export interface ReachedTask extends LeasedTask, ReachedPeer {
   /** Aborts when a local event concerns it, or the lease must be released. */
   readonly signal: CancelSignal
 }
@@ -52,17 +52,17 @@ export interface PollState {
   asked?: string
   answered?: string
   /** It does not stream, whatever its card says. */
-  isAsked?: boolean
+  isPolled?: boolean
 }
 
 /** The first retry after a failure comes within this time; it doubles with each further one. */
 const FIRST_RETRY_MS = 1_000
 const LONGEST_RETRY_MS = 60_000
 /** First polling interval for an agent that does not stream; grows while nothing changes. */
-const FIRST_LOOK_MS = 500
-const LONGEST_LOOK_MS = 15_000
+const FIRST_POLL_MS = 500
+const LONGEST_POLL_MS = 15_000
 /** Polling interval while it waits for the asker. */
-export const WAITING_LOOK_MS = 30_000
+export const WAITING_POLL_MS = 30_000
 
 /** The delay after this many consecutive failures, with jitter, so that not everything is sent at once when an agent returns. */
 export function retryAfter(attempts: number, random: Random, wantedMs = 0): number {
@@ -72,5 +72,5 @@ export function retryAfter(attempts: number, random: Random, wantedMs = 0): numb
 
 /** The delay before the next poll after this many without news. */
 export function pollDelay(polls: number): number {
-  return Math.round(Math.min(LONGEST_LOOK_MS, FIRST_LOOK_MS * 1.5 ** Math.min(polls, 20)))
+  return Math.round(Math.min(LONGEST_POLL_MS, FIRST_POLL_MS * 1.5 ** Math.min(polls, 20)))
 }

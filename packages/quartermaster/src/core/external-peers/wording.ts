@@ -12,12 +12,12 @@ import {
 } from '../../contracts/index.ts'
 import { UNSAFE } from '../kernel/index.ts'
 import { remove, type Store, type Write } from '../store/index.ts'
-import { type KeptWords, RemoteFailure, type RemoteState, type SaidOfItself } from './ports.ts'
+import { type StoredFacts, RemoteFailure, type RemoteState, type ReportedFacts } from './ports.ts'
 
 const MOST_ROWS = 100
 
 /** The asker's messages about its task that the agent has not got yet: they wait in the inbox of the agent's workspace. */
-export async function askerWords(store: Store, task: DelegationRow): Promise<ActivityRow[]> {
+export async function waitingMessages(store: Store, task: DelegationRow): Promise<ActivityRow[]> {
   const { id, organisation, toId: workspaceId, conversationId } = task
   const where = { organisation, workspaceId }
   const waiting = await store.find('inbox', {
@@ -33,17 +33,17 @@ export async function askerWords(store: Store, task: DelegationRow): Promise<Act
 }
 
 /** Removes them from the inbox, so that they are not handed out again. */
-export function withoutWords(words: readonly ActivityRow[]): Write[] {
+export function popMessages(words: readonly ActivityRow[]): Write[] {
   return words.map(({ organisation, workspaceId, id }) =>
     remove('inbox', { where: { organisation, workspaceId, id }, rows: 'any' }),
   )
 }
 
-export const SAID_NOTHING = '(It is done, and nothing was said.)'
-export const FORGOTTEN =
+export const NO_RESULT = '(It is done, and nothing was said.)'
+export const TASK_UNKNOWN =
   'It does not know the task any more; it may have been restarted. Whether something of it was done is not known: look before you delegate it again.'
-export const LEFT_ALONE = 'an external peer could not be told that its task was cancelled'
-export const ASKS_FOR_MORE = 'It wants to know more, and does not say what.'
+export const CANCEL_FAILED = 'an external peer could not be told that its task was cancelled'
+export const NO_QUESTION = 'It wants to know more, and does not say what.'
 
 /** Why the task failed, in the agent's words if any. */
 export function failureWords(state: RemoteState, said: string): string {
@@ -64,11 +64,11 @@ export function needsLogin(peer: string, said: string): string {
 }
 
 /** What the owner can do about a peer that rejects our credentials. */
-export function notLetIn(peer: string, why: string): string {
+export function credentialsRejected(peer: string, why: string): string {
   return `${why} The owner keeps its key in secrets.json, and gives it to "${peer}" with \`quartermaster peers remove ${peer}\` and \`peers add … --secret NAME\`.`
 }
 
-export function notTaken(peer: string, why: string): string {
+export function messageRejected(peer: string, why: string): string {
   return `Your last message about the task was not taken by "${peer}": ${why}`
 }
 
@@ -76,7 +76,7 @@ export function notTaken(peer: string, why: string): string {
 const MOST_TEXT = { description: 2_000, version: 64, skills: 100, id: 128, name: 200 } as const
 
 /** Sanitizes what a remote agent says about itself: single lines of bounded length without invisible characters. */
-export function keptWords({ description, version, skills }: SaidOfItself): KeptWords {
+export function sanitizeFacts({ description, version, skills }: ReportedFacts): StoredFacts {
   const about = plainLine(description ?? '', MOST_TEXT.description)
   const number = plainLine(version ?? '', MOST_TEXT.version)
   return {

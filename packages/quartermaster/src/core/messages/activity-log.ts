@@ -9,7 +9,7 @@ import { type Clock } from '../kernel/index.ts'
 import { type ApiCaller, isNamed, type Organisation, visible } from '../organisation/index.ts'
 import { type Store } from '../store/index.ts'
 import { bytesOf } from './message.ts'
-import { type Look, type WaitDeps, waitUntilFound } from './readers.ts'
+import { type CheckResult, type WaitDeps, waitUntilFound } from './readers.ts'
 
 /** Reads the logs of workspaces. */
 export interface ActivityLog {
@@ -92,7 +92,7 @@ export function createActivityLog({ store, clock, settings }: ActivityLogDeps): 
   /** The time from which no row is missing: older rows are pruned or about to be. */
   const keptSince = () => clock.now() - settings.activityDays * DAY_MS
 
-  async function checked(owner: LogOwner, since: string): Promise<number> {
+  async function checkCursor(owner: LogOwner, since: string): Promise<number> {
     const cursor = activityCursor.read(since)
     const last = await newest(owner)
     if (
@@ -102,7 +102,7 @@ export function createActivityLog({ store, clock, settings }: ActivityLogDeps): 
     )
       return cursor.sequence
     const first = await firstSince(owner, keptSince())
-    throw gone(activityCursor.write({ workspaceId: owner.id, sequence: first === undefined ? last : first - 1 }))
+    throw cursorGone(activityCursor.write({ workspaceId: owner.id, sequence: first === undefined ? last : first - 1 }))
   }
 
   /** Unacknowledged rows outlive their neighbours, so the existence of a row does not prove its cursor valid; its age does. */
@@ -114,7 +114,7 @@ export function createActivityLog({ store, clock, settings }: ActivityLogDeps): 
   }
 
   async function place(owner: LogOwner, { since, sinceSeconds = USUAL_WINDOW_SECONDS }: ActivityQuery) {
-    if (since !== undefined) return checked(owner, since)
+    if (since !== undefined) return checkCursor(owner, since)
     // Read first: rows that arrive meanwhile come after this position.
     const last = await newest(owner)
     const first = await firstSince(owner, Math.max(clock.now() - sinceSeconds * 1_000, keptSince()))
@@ -150,7 +150,7 @@ export function createActivityLog({ store, clock, settings }: ActivityLogDeps): 
   }
 }
 
-function gone(firstCursor: string): AppError {
+function cursorGone(firstCursor: string): AppError {
   const message = 'This cursor is not of this log, or what came behind it is not kept any more.'
   const way = `Go on with sinceSeconds=${USUAL_WINDOW_SECONDS}, or with the first cursor that counts: since=${firstCursor}.`
   return new AppError('CURSOR_GONE', `${message} ${way} What waits is in the inbox in any case.`, {
@@ -228,7 +228,7 @@ function sizeOf({ text, parts }: ActivityRow): number {
 /** Rows read ahead of the follower. */
 const PAGE = 20
 /** Polling interval in case no notification arrives. */
-const LOOK_MS = 60_000
+const POLL_MS = 60_000
 
 /**
  * Yields every row after a position as it is written, until the signal aborts or everything stops. Reads only on demand, so that a
@@ -244,8 +244,8 @@ export async function* followLog(
   for (let at = from; !signal.aborted && !watchers.isStopped(); ) {
     const rows = await waitUntilFound(
       deps,
-      { workspaceId, waitMs: LOOK_MS, signal },
-      async (): Promise<Look<readonly ActivityRow[]>> => {
+      { workspaceId, waitMs: POLL_MS, signal },
+      async (): Promise<CheckResult<readonly ActivityRow[]>> => {
         const since = activityCursor.write({ workspaceId, sequence: at })
         const page = await activity.read(owner, { since, limit: PAGE })
         return page.rows.length > 0 ? { found: page.rows } : {}
@@ -294,24 +294,24 @@ export function createHistory({ store }: { readonly store: Store }): History {
   const olderIn =
     (where: Where, from: Place | undefined): ReadRows =>
     (last, limit) => {
-      const after = last ? placeBehind(last) : from
+      const after = last ? positionOf(last) : from
       return store.find('activity', { where, order: NEWEST, limit, ...(after && { after }) })
     }
 
   return {
     async read({ id: workspaceId, organisation }, { peer: peerId, limit, before }) {
-      const after = before === undefined ? undefined : placeIn(before)
+      const after = before === undefined ? undefined : parseHistoryCursor(before)
       const where = { organisation, workspaceId, peerId }
       const page = await rowsWithin(limit, olderIn(where, after))
       const last = page.rows.at(-1)
       if (!last || !page.more) return { rows: page.rows.toReversed() }
       // A reader that continues with the time of the oldest row must not miss other rows of that millisecond.
       const moment = { ...where, createdAt: last.createdAt }
-      const tied = await rowsWithin(MOST_TIED, olderIn(moment, placeBehind(last)), page.rows)
+      const tied = await rowsWithin(MOST_TIED, olderIn(moment, positionOf(last)), page.rows)
       const rows = [...page.rows, ...tied.rows]
       const first = rows.at(-1) ?? last
-      const isLast = (await olderIn(where, placeBehind(first))(undefined, 1)).length === 0
-      return { rows: rows.toReversed(), ...(isLast ? {} : { before: placeOf(first) }) }
+      const isLast = (await olderIn(where, positionOf(first))(undefined, 1)).length === 0
+      return { rows: rows.toReversed(), ...(isLast ? {} : { before: historyCursor(first) }) }
     },
     async ofTask({ id: workspaceId, organisation }, { conversationId, taskId: delegationId, limit }) {
       const where = { organisation, workspaceId, conversationId, delegationId }
@@ -328,7 +328,7 @@ const NEWEST = { by: ['createdAt', 'sequence'] as const, direction: 'descending'
 
 type Place = readonly [createdAt: number, sequence: number]
 
-function placeBehind({ createdAt, sequence }: ActivityRow): Place {
+function positionOf({ createdAt, sequence }: ActivityRow): Place {
   return [createdAt, sequence]
 }
 
@@ -340,12 +340,12 @@ interface Where {
 }
 
 /** A position such as `2026-11-16T09:30:00.000Z#17`: a time and the row within it. */
-function placeOf({ createdAt, sequence }: ActivityRow): string {
+function historyCursor({ createdAt, sequence }: ActivityRow): string {
   return `${new Date(createdAt).toISOString()}#${sequence}`
 }
 
 /** Rows count from 1, so a time alone precedes all rows of its millisecond. */
-function placeIn(text: string): Place {
+function parseHistoryCursor(text: string): Place {
   const [, time = '', sequence = '0'] = /^([^#]{10,40})(?:#(\d{1,15}))?$/.exec(text) ?? []
   const [isTime, fraction = ''] = TIME.exec(time) ?? []
   const at = isTime === undefined ? Number.NaN : Date.parse(time)

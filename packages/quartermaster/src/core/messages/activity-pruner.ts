@@ -20,7 +20,7 @@ interface ActivityPrunerDeps {
   /** Whether this process prunes; always by default. */
   readonly isOurs?: (() => boolean) | undefined
   /** Other writes that delete what belongs to the rows, in the same commit. */
-  withThem?(activityIds: readonly string[]): Promise<readonly Write[]>
+  relatedWrites?(activityIds: readonly string[]): Promise<readonly Write[]>
 }
 
 const HOUR_MS = 3_600_000
@@ -29,7 +29,7 @@ const DAY_MS = 24 * HOUR_MS
 const BATCH = 500
 
 export function createActivityPruner(deps: ActivityPrunerDeps): ActivityPruner {
-  const { store, clock, log, settings, isOurs, withThem = async () => [] } = deps
+  const { store, clock, log, settings, isOurs, relatedWrites = async () => [] } = deps
   const rounds: Rounds = createRounds({
     clock,
     everyMs: HOUR_MS,
@@ -50,13 +50,13 @@ export function createActivityPruner(deps: ActivityPrunerDeps): ActivityPruner {
         : await store.find('activity', { ...query, columns, ...(after && { after }) })
       const last = rows.at(-1)
       if (!last) return count
-      count += await forget(rows)
+      count += await deleteRows(rows)
       after = [last.createdAt, last.id]
     }
   }
 
   /** Rows to keep: the newest, because sequence numbers would be reused, and those that wait in an inbox or for an answer. */
-  async function forget(rows: readonly Old[]): Promise<number> {
+  async function deleteRows(rows: readonly Old[]): Promise<number> {
     const all = rows.map(({ id }) => id)
     const waiting = await store.find('inbox', { where: { id: { in: all } }, columns: ['id'], limit: BATCH })
     const kept = new Set([...waiting.map(({ id }) => id), ...(await newestAmong(rows)), ...(await ofOpenTasks(rows))])
@@ -65,7 +65,7 @@ export function createActivityPruner(deps: ActivityPrunerDeps): ActivityPruner {
     const outcome = await store.commit([
       mustNotExist('inbox', { id: { in: ids } }, 'inbox.without'),
       remove('activity', { where: { id: { in: ids } }, rows: 'any' }),
-      ...(await withThem(ids)),
+      ...(await relatedWrites(ids)),
     ])
     return outcome.committed ? (outcome.rows[1] ?? 0) : 0
   }

@@ -90,9 +90,9 @@ const TRIES = 20
 
 export function createInbox(deps: InboxDeps): Inbox {
   const { store, clock, watchers, settings, process } = deps
-  const looks = createCheckQueue(deps)
+  const checkQueue = createCheckQueue(deps)
   const leaseMs = settings.inboxLeaseSeconds * 1_000
-  const atWork = createReaders({ clock, leaseMs })
+  const activeReaders = createReaders({ clock, leaseMs })
   /**
    * A lease that ends later was given by a clock that was set back since, and would block a message for that long. The clocks of
    * two nodes never differ by a whole lease.
@@ -180,7 +180,7 @@ export function createInbox(deps: InboxDeps): Inbox {
     })
   }
 
-  async function look(request: TakeRequest): Promise<Seen> {
+  async function checkInbox(request: TakeRequest): Promise<Seen> {
     const { workspace, reader, limit } = request
     for (let tries = 0; tries < TRIES; tries++) {
       const now = Math.round(clock.now())
@@ -194,7 +194,7 @@ export function createInbox(deps: InboxDeps): Inbox {
       // After the cursor there may be nothing while others can get messages before it.
       const others = request.after === undefined ? readers : 'everybody'
       if (chosen.length === 0) return { others, again: freeAt, held }
-      atWork.takes(reader, workspace.id)
+      activeReaders.takes(reader, workspace.id)
       const [isOurs, { rows: messages }] = await Promise.all([lease(chosen, reader, now), contentOf(chosen, limit)])
       if (!isOurs) continue
       await deps.tasks?.()?.taken(messages)
@@ -217,21 +217,21 @@ export function createInbox(deps: InboxDeps): Inbox {
   }
 
   async function takeNow(request: TakeRequest): Promise<Taken> {
-    const seen = await look(request)
+    const seen = await checkInbox(request)
     return 'found' in seen ? seen.found : { ...NONE, held: seen.held }
   }
 
   async function takeWaiting(request: TakeRequest, waitMs: number): Promise<Taken> {
     const { workspace, reader, signal, onWaiting } = request
-    const inTurn = looks.inTurn({ workspaceId: workspace.id, reader }, () => look(request))
-    const taken = await waitUntilFound(deps, { workspaceId: workspace.id, waitMs, signal, onWaiting }, inTurn)
+    const inTurn = checkQueue.inTurn({ workspaceId: workspace.id, reader }, () => checkInbox(request))
+    const onTaken = await waitUntilFound(deps, { workspaceId: workspace.id, waitMs, signal, onWaiting }, inTurn)
     // "No message within the time" would be untrue here.
-    if (!taken && !signal?.aborted && watchers.isStopped())
+    if (!onTaken && !signal?.aborted && watchers.isStopped())
       throw new AppError('STOPPING', 'Quartermaster is stopping. Wait again in a moment.')
-    return taken ?? { ...NONE, held: signal?.aborted ? undefined : await heldFrom(workspace, reader) }
+    return onTaken ?? { ...NONE, held: signal?.aborted ? undefined : await heldFrom(workspace, reader) }
   }
 
-  async function giveBack(workspaceId: string, leaseOwner: Reader): Promise<void> {
+  async function releaseLeases(workspaceId: string, leaseOwner: Reader): Promise<void> {
     // Messages that were never taken are skipped.
     const where = { workspaceId, leaseOwner, leaseUntil: { above: 0 } }
     await store.commit([update('inbox', { where, set: { leaseOwner: null, leaseUntil: null }, rows: 'any' })])
@@ -246,7 +246,7 @@ export function createInbox(deps: InboxDeps): Inbox {
       const alive = rows.length > 0 ? await running() : new Set<string>()
       const orphaned = rows.filter(({ leaseOwner }) => leaseOwner !== null && isLeaseOrphaned(leaseOwner, alive))
       const leases = new Map(orphaned.map(row => [`${row.workspaceId} ${row.leaseOwner}`, row]))
-      for (const { workspaceId, leaseOwner } of leases.values()) await giveBack(workspaceId, leaseOwner ?? '')
+      for (const { workspaceId, leaseOwner } of leases.values()) await releaseLeases(workspaceId, leaseOwner ?? '')
       const last = rows.at(-1)
       if (!last || rows.length < PAGE) return
       after = [last.id]
@@ -256,15 +256,15 @@ export function createInbox(deps: InboxDeps): Inbox {
   return {
     take({ waitMs = 0, ...given }) {
       const request = { ...given, reader: leaseOwnerOf(given.reader, process) }
-      return atWork.during({ reader: request.reader, signal: given.signal }, signal =>
+      return activeReaders.during({ reader: request.reader, signal: given.signal }, signal =>
         waitMs > 0 ? takeWaiting({ ...request, signal }, waitMs) : takeNow({ ...request, signal }),
       )
     },
     heldFrom: (workspace, reader) => heldFrom(workspace, leaseOwnerOf(reader, process)),
     async leave(given) {
       const reader = leaseOwnerOf(given, process)
-      const workspaceIds = await atWork.leave(reader)
-      await Promise.all(workspaceIds.map(id => giveBack(id, reader)))
+      const workspaceIds = await activeReaders.leave(reader)
+      await Promise.all(workspaceIds.map(id => releaseLeases(id, reader)))
     },
     releaseOrphans,
     async pop(workspace, activityId) {
@@ -300,7 +300,7 @@ export interface CarriedTasks {
   /** Answers a message that carries a task of this workspace; `undefined` for an ordinary message. */
   reply(from: WorkspaceRow, activityId: string, post: Post): Promise<Sent | undefined>
   /** The change of an open task when its asker writes; `undefined` if the task is not open or not this workspace's. */
-  spoken(asker: WorkspaceRow, taskId: string): Promise<TaskChange | undefined>
+  onAskerMessage(asker: WorkspaceRow, taskId: string): Promise<TaskChange | undefined>
 }
 
 /** A change of a task, to commit with its cause. */

@@ -26,7 +26,7 @@ export {
   type Post,
   personParty,
   type Sent,
-  waitsAgain,
+  requeueDraft,
   wholeParts,
   workspaceParty,
 } from './message.ts'
@@ -40,5 +40,5 @@ export {
   type Messages,
   type MessagesDeps,
 } from './messages.ts'
-export { createWatchers, type Look, type Reader, readerOf, type Watchers, waitUntilFound } from './readers.ts'
+export { createWatchers, type CheckResult, type Reader, readerOf, type Watchers, waitUntilFound } from './readers.ts'
 export type { Sending } from './sending.ts'

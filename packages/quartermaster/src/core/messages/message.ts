@@ -56,7 +56,7 @@ export interface OutgoingMessage {
 }
 
 /** What changed while a message was being sent, so that it was not written. */
-export type Missed = { readonly missed: 'place' } | { readonly missed: 'task'; readonly taskId: string }
+export type SendConflict = { readonly conflict: 'place' } | { readonly conflict: 'task'; readonly taskId: string }
 
 export interface Key {
   readonly sentKey: string
@@ -64,7 +64,7 @@ export interface Key {
 }
 
 /** Persons have no log of their own, so their idempotency keys are per recipient workspace. */
-export function personal(from: Party, to: Party): readonly string[] {
+export function keyScope(from: Party, to: Party): readonly string[] {
   return from.kind === 'person' ? [to.workspace?.organisation ?? '', to.id] : []
 }
 
@@ -99,7 +99,7 @@ export function refuseLarge({ text = '', parts = [] }: Pick<Body, 'text' | 'part
 }
 
 /** The error for a message to a remote A2A agent that is about none of its tasks. */
-export function outside(name: string, taskId: string | null): AppError {
+export function needsTask(name: string, taskId: string | null): AppError {
   const why = taskId === null ? 'it is given tasks, and hears nothing else' : `the task "${taskId}" is over there`
   return new AppError('REQUEST_REFUSED', `"${name}" is an A2A agent elsewhere: ${why}. Delegate what it is to do.`)
 }
@@ -236,7 +236,7 @@ export function draftMessage(message: NewMessage): MessageDraft {
 }
 
 /** Puts a logged message into the inbox again. */
-export function waitsAgain(row: NewActivity): MessageDraft {
+export function requeueDraft(row: NewActivity): MessageDraft {
   const { id, organisation, workspaceId, messageId } = row
   // Deleted first, which notifies readers of other processes and avoids a conflict on insert.
   const taken = remove('inbox', { where: { organisation, workspaceId, id }, rows: 'any' })

@@ -8,14 +8,14 @@ export type Reader = string
 /** Readers that use an inbox in this process or hold messages of it. */
 interface Readers {
   /** Runs an inbox request of a reader. Its signal aborts with the request's, or when the reader disconnects. */
-  during<T>(visit: Visit, work: (signal: CancelSignal) => Promise<T>): Promise<T>
+  during<T>(visit: ReaderRequest, work: (signal: CancelSignal) => Promise<T>): Promise<T>
   /** The reader is about to lease messages of this inbox. */
   takes(reader: Reader, workspaceId: string): void
   /** Ends the requests of a reader. Returns the workspaces of which it may hold messages, once its requests have ended. */
   leave(reader: Reader): Promise<readonly string[]>
 }
 
-interface Visit {
+interface ReaderRequest {
   readonly reader: Reader
   readonly signal?: CancelSignal | undefined
 }
@@ -28,7 +28,7 @@ interface ReadersDeps {
 interface Known {
   /** When the last lease per workspace ends. */
   readonly until: Map<string, number>
-  readonly visits: Set<{ readonly over: Promise<unknown>; end(): void }>
+  readonly requests: Set<{ readonly over: Promise<unknown>; end(): void }>
 }
 
 /** Above this number readers without leases are forgotten: many clients never disconnect explicitly. */
@@ -58,33 +58,33 @@ export function createReaders({ clock, leaseMs }: ReadersDeps): Readers {
 
   function forgetOld(): void {
     const now = clock.now()
-    for (const [reader, { until, visits }] of readers)
-      if (visits.size === 0 && [...until.values()].every(at => at <= now)) readers.delete(reader)
+    for (const [reader, { until, requests }] of readers)
+      if (requests.size === 0 && [...until.values()].every(at => at <= now)) readers.delete(reader)
   }
 
   function knownAs(reader: Reader): Known {
     const known = readers.get(reader)
     if (known) return known
     if (readers.size >= MANY) forgetOld()
-    const made: Known = { until: new Map(), visits: new Set() }
+    const made: Known = { until: new Map(), requests: new Set() }
     readers.set(reader, made)
     return made
   }
 
   return {
     async during({ reader, signal }, work) {
-      const { visits } = knownAs(reader)
+      const { requests } = knownAs(reader)
       const { signal: ours, cancel } = createCancellation()
       const end = () => cancel(new AppError('CANCELLED', 'The reader has left.'))
       if (signal?.aborted) end()
       signal?.addEventListener('abort', end)
       const over = work(ours)
       const visit = { over, end }
-      visits.add(visit)
+      requests.add(visit)
       try {
         return await over
       } finally {
-        visits.delete(visit)
+        requests.delete(visit)
         signal?.removeEventListener('abort', end)
       }
     },
@@ -92,9 +92,9 @@ export function createReaders({ clock, leaseMs }: ReadersDeps): Readers {
     async leave(reader) {
       const known = readers.get(reader)
       if (!known) return []
-      for (const { end } of known.visits) end()
+      for (const { end } of known.requests) end()
       // A request that was about to lease messages has done so by then.
-      await Promise.allSettled([...known.visits].map(({ over }) => over))
+      await Promise.allSettled([...known.requests].map(({ over }) => over))
       readers.delete(reader)
       return [...known.until.keys()]
     },
@@ -108,7 +108,7 @@ export interface Watchers extends Required<NewsListener> {
   /** Notifies that these workspaces changed. */
   tell(workspaceIds: readonly string[]): void
   /** Number of possible changes while it was watched; restarts at zero when it is no longer watched. */
-  told(workspaceId: string): number
+  changeCount(workspaceId: string): number
   count(): number
   /** Wakes everyone, to find that waiting has ended. */
   stop(): void
@@ -117,7 +117,7 @@ export interface Watchers extends Required<NewsListener> {
 
 interface Watched {
   readonly wakes: Set<() => void>
-  told: number
+  changes: number
 }
 
 /** An agent has a few clients, each waiting once or twice. */
@@ -131,7 +131,7 @@ export function createWatchers({ most = MOST_READERS }: { readonly most?: number
     for (const id of workspaceIds) {
       const watched = waiting.get(id)
       if (!watched) continue
-      watched.told++
+      watched.changes++
       for (const wake of [...watched.wakes]) wake()
     }
   }
@@ -146,7 +146,7 @@ export function createWatchers({ most = MOST_READERS }: { readonly most?: number
 
   return {
     watch(workspaceId, wake) {
-      const watched: Watched = waiting.get(workspaceId) ?? { wakes: new Set(), told: 0 }
+      const watched: Watched = waiting.get(workspaceId) ?? { wakes: new Set(), changes: 0 }
       if (watched.wakes.size >= most) throw tooMany(most)
       watched.wakes.add(wake)
       waiting.set(workspaceId, watched)
@@ -163,7 +163,7 @@ export function createWatchers({ most = MOST_READERS }: { readonly most?: number
     // Notifications may have been missed, so waiting readers check for themselves.
     lost: tellAll,
     back: tellAll,
-    told: workspaceId => waiting.get(workspaceId)?.told ?? 0,
+    changeCount: workspaceId => waiting.get(workspaceId)?.changes ?? 0,
     count: () => [...waiting.values()].reduce((sum, { wakes }) => sum + wakes.size, 0),
     stop() {
       isOver = true
@@ -179,7 +179,7 @@ function tooMany(most: number): AppError {
 }
 
 /** Result of checking an inbox, and which other readers may find something now. */
-export type InboxCheck<T> = Look<T> & {
+export type InboxCheck<T> = CheckResult<T> & {
   /** All readers, or only these: they hold everything else there is. */
   readonly others: 'everybody' | ReadonlySet<string>
   /** When messages leased by others are free again. */
@@ -195,13 +195,13 @@ interface CheckRequest {
 /** Checks by callers that wait for the same inbox. */
 interface CheckQueue {
   /** Checks repeatedly, one caller after the other, and only when a check can find something. */
-  inTurn<T>(who: CheckRequest, check: () => Promise<InboxCheck<T>>): () => Promise<Look<T>>
+  inTurn<T>(who: CheckRequest, check: () => Promise<InboxCheck<T>>): () => Promise<CheckResult<T>>
 }
 
 /** Result of the last check of an inbox. */
 interface LastCheck extends Omit<InboxCheck<unknown>, 'found'> {
   /** The change count when the check began. */
-  readonly told: number
+  readonly changes: number
 }
 
 /** Above this number inboxes without a reader are forgotten, which costs one extra check. */
@@ -226,16 +226,16 @@ export function createCheckQueue({ clock, watchers, news }: WaitDeps): CheckQueu
     { workspaceId, reader }: CheckRequest,
     lastCheck: LastCheck | undefined,
   ): lastCheck is LastCheck {
-    if (!lastCheck || lastCheck.told !== watchers.told(workspaceId) || news?.isConnected() === false) return false
+    if (!lastCheck || lastCheck.changes !== watchers.changeCount(workspaceId) || news?.isConnected() === false) return false
     if (lastCheck.others === 'everybody' || lastCheck.others.has(reader)) return false
     return lastCheck.again === undefined || lastCheck.again > clock.now()
   }
 
   async function take<T>(queue: Queue, who: CheckRequest, check: () => Promise<InboxCheck<T>>, mayRest: boolean) {
     if (mayRest && hasNothingFor(who, queue.lastCheck)) return { again: queue.lastCheck.again }
-    const told = watchers.told(who.workspaceId)
+    const changes = watchers.changeCount(who.workspaceId)
     const result = await check()
-    queue.lastCheck = { told, others: result.others, again: result.again }
+    queue.lastCheck = { changes, others: result.others, again: result.again }
     return result
   }
 
@@ -290,11 +290,11 @@ interface WaitOptions {
 }
 
 /** What a check found, or when to check again without a change. */
-export type Look<T> = { readonly found: T } | { readonly again?: number | undefined }
+export type CheckResult<T> = { readonly found: T } | { readonly again?: number | undefined }
 
 /** Polling interval while changes of other processes are not received. */
-const LOOK_MS = 1_000
-const TELL_MS = 15_000
+const POLL_MS = 1_000
+const PROGRESS_MS = 15_000
 
 /**
  * Checks until something is found, the time is over, the signal aborts or everything stops. A change between a check and the
@@ -303,10 +303,10 @@ const TELL_MS = 15_000
 export async function waitUntilFound<T>(
   { clock, watchers, news }: WaitDeps,
   { workspaceId, waitMs, signal, onWaiting }: WaitOptions,
-  check: () => Promise<Look<T>>,
+  check: () => Promise<CheckResult<T>>,
 ): Promise<T | undefined> {
   const until = clock.now() + waitMs
-  let tellAt = onWaiting ? clock.now() + TELL_MS : until
+  let progressAt = onWaiting ? clock.now() + PROGRESS_MS : until
   const bell = createBell()
   const leave = watchers.watch(workspaceId, bell.ring)
   signal?.addEventListener('abort', bell.ring)
@@ -317,15 +317,15 @@ export async function waitUntilFound<T>(
       if ('found' in seen) return seen.found
       const left = until - clock.now()
       if (left <= 0 || signal?.aborted || watchers.isStopped()) return undefined
-      const next = Math.min(until, tellAt, seen.again ?? until) - clock.now()
-      const soonest = news?.isConnected() === false ? Math.min(LOOK_MS, next) : next
+      const next = Math.min(until, progressAt, seen.again ?? until) - clock.now()
+      const soonest = news?.isConnected() === false ? Math.min(POLL_MS, next) : next
       const cancel = clock.after(Math.max(1, soonest), bell.ring)
       await bell.rung()
       cancel()
       if (signal?.aborted) return undefined
-      if (clock.now() < tellAt || clock.now() >= until) continue
+      if (clock.now() < progressAt || clock.now() >= until) continue
       onWaiting?.()
-      tellAt = clock.now() + TELL_MS
+      progressAt = clock.now() + PROGRESS_MS
     }
   } finally {
     leave()

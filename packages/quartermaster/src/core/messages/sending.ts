@@ -23,13 +23,13 @@ import {
   guardsOf,
   type Key,
   type MessageDraft,
-  type Missed,
+  type SendConflict,
   type OutgoingMessage,
-  outside,
+  needsTask,
   type Party,
   type Post,
   peopleParty,
-  personal,
+  keyScope,
   personParty,
   refuseLarge,
   type Sent,
@@ -92,7 +92,7 @@ export function createSending(deps: SendingDeps): Sending {
   const peerOf = (from: WorkspaceRow, to: string) =>
     reachedPeer(workspaces, from, { to, alone: 'A workspace cannot write to itself' })
 
-  async function post(outgoing: OutgoingMessage): Promise<Sent | Missed> {
+  async function post(outgoing: OutgoingMessage): Promise<Sent | SendConflict> {
     const { organisation, from, to, sent, kind } = outgoing
     const key = keyed(outgoing)
     const before = key && (await repeatOf(key))
@@ -127,8 +127,8 @@ export function createSending(deps: SendingDeps): Sending {
     }
     if (isAttachmentGone(outcome.failed)) throw attachmentGone()
     const { guard } = outcome.failed
-    if (guard === 'workspace.place') return { missed: 'place' }
-    if (guard === TASK_GUARD) return { missed: 'task', taskId: outgoing.answers?.delegationId ?? '' }
+    if (guard === 'workspace.place') return { conflict: 'place' }
+    if (guard === TASK_GUARD) return { conflict: 'task', taskId: outgoing.answers?.delegationId ?? '' }
     if (guard === 'conversation.own') throw foreignConversation(sent.conversationId ?? '')
     const repeat = key && (await repeatOf(key))
     if (repeat) return repeat
@@ -140,13 +140,13 @@ export function createSending(deps: SendingDeps): Sending {
     outgoing: () => Promise<OutgoingMessage>,
     unreachable: () => AppError | Promise<AppError>,
   ): Promise<Sent> {
-    let last: Missed = { missed: 'place' }
+    let last: SendConflict = { conflict: 'place' }
     for (let tries = 0; tries < TRIES; tries++) {
       const outcome = await post(await outgoing())
       if (!('missed' in outcome)) return outcome
       last = outcome
     }
-    throw last.missed === 'task' ? taskBusy(last.taskId) : await unreachable()
+    throw last.conflict === 'task' ? taskBusy(last.taskId) : await unreachable()
   }
 
   async function sentUnder(sentKey: string): Promise<ActivityRow | undefined> {
@@ -162,15 +162,15 @@ export function createSending(deps: SendingDeps): Sending {
     throw new AppError('IDEMPOTENCY_CONFLICT', message)
   }
 
-  function sentKeyOf({ kind, workspace, id }: Party, key: string, whose: readonly string[] = []): string {
-    return digest(canonicalJson([kind, workspace?.organisation, id, key, ...whose]))
+  function sentKeyOf({ kind, workspace, id }: Party, key: string, scope: readonly string[] = []): string {
+    return digest(canonicalJson([kind, workspace?.organisation, id, key, ...scope]))
   }
 
   function keyed({ from, to, sent }: OutgoingMessage): Key | undefined {
     const { idempotencyKey, named, senderMessageId: _, ...body } = sent
     if (idempotencyKey === undefined) return undefined
     return {
-      sentKey: sentKeyOf(from, idempotencyKey, personal(from, to)),
+      sentKey: sentKeyOf(from, idempotencyKey, keyScope(from, to)),
       bodyDigest: digest(canonicalJson({ to: to.id, ...body, ...(named && { attachments: named }) })),
     }
   }
@@ -178,14 +178,14 @@ export function createSending(deps: SendingDeps): Sending {
   /** A task that asked a question records that it was answered. */
   async function taskChangeOf({ from, answers }: OutgoingMessage): Promise<TaskChange | undefined> {
     const taskId = answers?.delegationId ?? null
-    return from.workspace && taskId !== null ? deps.tasks?.()?.spoken(from.workspace, taskId) : undefined
+    return from.workspace && taskId !== null ? deps.tasks?.()?.onAskerMessage(from.workspace, taskId) : undefined
   }
 
   /** A remote A2A agent has no inbox: it only gets messages about its tasks. */
   async function requireOwnTask(to: WorkspaceRow, { answers }: OutgoingMessage): Promise<void> {
     const taskId = answers?.delegationId ?? null
     if (taskId !== null && (await deps.tasks?.()?.isOpen(to, taskId))) return
-    throw outside(to.workspace, taskId)
+    throw needsTask(to.workspace, taskId)
   }
 
   async function refuseFull(to: WorkspaceRow): Promise<void> {
@@ -226,15 +226,15 @@ export function createSending(deps: SendingDeps): Sending {
     const row = await store.get('activity', id)
     const isOwn = row?.workspaceId === self.id && row.organisation === self.organisation && row.direction === 'in'
     if (row && isOwn && (peerId === undefined || row.peerId === peerId)) return row
-    const whose = peerId === undefined ? 'in your log' : 'of this peer in your log'
+    const where = peerId === undefined ? 'in your log' : 'of this peer in your log'
     throw new AppError(
       'NAME_UNKNOWN',
-      `There is no message ${whose} that has this id. Take the activity_id of one you received.`,
+      `There is no message ${where} that has this id. Take the activity_id of one you received.`,
     )
   }
 
   /** A message that a workspace posted in its chat. */
-  async function saidToPeople({ id: workspaceId, organisation }: WorkspaceRow, id: string): Promise<ActivityRow> {
+  async function chatMessage({ id: workspaceId, organisation }: WorkspaceRow, id: string): Promise<ActivityRow> {
     const row = await store.get('activity', id)
     const isOwn = row?.workspaceId === workspaceId && row.organisation === organisation
     if (row && isOwn && row.direction === 'out' && row.peerKind === 'person') return row
@@ -306,11 +306,11 @@ export function createSending(deps: SendingDeps): Sending {
     sentBefore: (from, key) => sentUnder(sentKeyOf(workspaceParty(from), key)),
     commit,
     async toPeople({ organisation, id }, sent) {
-      const away = () =>
+      const unavailable = () =>
         new AppError('EDIT_CONFLICT', 'This workspace is archived, or is being moved. Nothing was sent.')
       async function outgoing(): Promise<OutgoingMessage> {
         const self = await workspaces.find(organisation, id)
-        if (self?.status !== 'active') throw away()
+        if (self?.status !== 'active') throw unavailable()
         const conversationId = chatOf(id)
         return {
           organisation,
@@ -321,12 +321,12 @@ export function createSending(deps: SendingDeps): Sending {
           conversationId,
         }
       }
-      return postWithRetry(outgoing, away)
+      return postWithRetry(outgoing, unavailable)
     },
     async fromPerson(person, to, sent) {
       if (to.status !== 'active')
         throw new AppError('EDIT_CONFLICT', `The workspace "${to.workspace}" is archived and reads no messages.`)
-      const answers = sent.inReplyTo === undefined ? undefined : await saidToPeople(to, sent.inReplyTo)
+      const answers = sent.inReplyTo === undefined ? undefined : await chatMessage(to, sent.inReplyTo)
       const outcome = await post({
         organisation: to.organisation,
         from: personParty(person),

@@ -23,7 +23,7 @@ import { mayReach, pageOf, unknownWorkspace, workspaceFacts } from './workspaces
 /** Answers API requests of authorized callers. */
 export interface ApiService {
   /** Throws unless this caller may ask that; `undefined` has shown no valid credential. */
-  admit(visitor: ApiCaller | undefined, operation: ApiOperation): void
+  authorize(visitor: ApiCaller | undefined, operation: ApiOperation): void
   answer<K extends ApiOperation>(
     operation: K,
     visitor: ApiCaller | undefined,
@@ -45,7 +45,7 @@ export function organisationHandlers(deps: ApiServiceDeps): Handlers<keyof typeo
 /** Each part of the platform adds the handlers of its own routes. */
 export function createApiService(handlers: Partial<Handlers>): ApiService {
   return {
-    admit,
+    authorize,
     async answer(operation, visitor, request, context) {
       admit(visitor, operation)
       const handle = handlers[operation] as ((...given: readonly unknown[]) => Promise<never>) | undefined
@@ -185,7 +185,7 @@ function presenceHandlers({ organisation: org, store, clock }: ApiServiceDeps): 
 
   return {
     async register({ workspace: before }, { body }) {
-      const set = { ...saidIn(body), registeredAt: Math.round(clock.now()) }
+      const set = { ...changesIn(body), registeredAt: Math.round(clock.now()) }
       const where = { id: before.id, status: 'active' } as const
       const outcome = await store.commit([update('workspaces', { where, set, guard: 'workspace.active' })])
       if (!outcome.committed)
@@ -205,7 +205,7 @@ function presenceHandlers({ organisation: org, store, clock }: ApiServiceDeps): 
 }
 
 /** Omitted fields stay unchanged. */
-function saidIn({ delivery, capacity, card }: Registration): Partial<WorkspaceRow> {
+function changesIn({ delivery, capacity, card }: Registration): Partial<WorkspaceRow> {
   return { ...(delivery && { delivery }), ...(capacity !== undefined && { capacity }), ...(card && { card }) }
 }
 

@@ -73,11 +73,11 @@ export function createAgentWorkspaces({ store, clock, ids, workspaces, folder }:
   })
 
   async function follow(placements: Placements): Promise<void> {
-    for (let left = TRIES; left > 0; left--) {
+    for (let releaseWrites = TRIES; releaseWrites > 0; releaseWrites--) {
       // Rows of placed agents first: one added meanwhile has its workspace in what is read next, or fails the guard.
       const found = await allRows(store, 'seats', { organisation: DEFAULT_ORGANISATION })
       const rows = await allRows(store, 'workspaces', { organisation: DEFAULT_ORGANISATION })
-      learn(rows)
+      noteJoined(rows)
       const plan = planFor(placements, rows, { agents: folderAgentsIn(found, folder), newFacts, newFolderAgent })
       if (!(await written(plan.writes))) continue
       ;({ problems, warnings } = plan)
@@ -88,8 +88,8 @@ export function createAgentWorkspaces({ store, clock, ids, workspaces, folder }:
     throw new AppError('EDIT_CONFLICT', 'The workspaces of the agents were changed meanwhile, again and again.')
   }
 
-  function learn(rows: readonly WorkspaceRow[]): void {
-    for (const { origin, workspace } of rows) if (isElsewhere(origin)) joined.add(workspace)
+  function noteJoined(rows: readonly WorkspaceRow[]): void {
+    for (const { origin, workspace } of rows) if (isForeign(origin)) joined.add(workspace)
   }
 
   async function written(writes: readonly Write[]): Promise<boolean> {
@@ -100,7 +100,7 @@ export function createAgentWorkspaces({ store, clock, ids, workspaces, folder }:
 
   return {
     load: async () =>
-      learn(await allRows(store, 'workspaces', { organisation: DEFAULT_ORGANISATION, origin: { in: ELSEWHERE } })),
+      noteJoined(await allRows(store, 'workspaces', { organisation: DEFAULT_ORGANISATION, origin: { in: FOREIGN_ORIGINS } })),
     joined: name => void joined.add(name),
     isAgent: name => names.has(name),
     follow(placements) {
@@ -138,13 +138,13 @@ function planFor(
   // Includes agents whose position is wrong: they have tools nevertheless.
   for (const name of placements.names) {
     const origin = byName.get(name)?.origin
-    if (isElsewhere(origin)) problems.set(name, takenText(name, origin))
+    if (isForeign(origin)) problems.set(name, takenText(name, origin))
   }
   for (const place of placements.places) {
     if (problems.has(place.name)) continue
     const known = byName.get(place.name)
     const parent = place.parent === null ? null : byName.get(place.parent)
-    if (parent === undefined || isElsewhere(parent?.origin))
+    if (parent === undefined || isForeign(parent?.origin))
       problems.set(place.name, `"${place.parent}" has no place itself, so there is none below it.`)
     else if (known && parent && isBelow(parent, known, [...byName.values()]))
       problems.set(
@@ -155,22 +155,22 @@ function planFor(
       const row = newRow(place, parent, newFacts())
       put(row, insert('workspaces', row, 'place.name'))
     } else {
-      const row = seated(known, place, parent)
+      const row = placedRow(known, place, parent)
       if (!isSame(known, row)) put(row, placementWrite(known, row))
     }
   }
-  for (const name of placements.names) writes.push(...taken(byName.get(name), agents, newFolderAgent))
+  for (const name of placements.names) writes.push(...claimWrites(byName.get(name), agents, newFolderAgent))
   for (const row of rows.filter(({ origin, workspace }) => origin === 'folder' && !placements.names.has(workspace))) {
     writes.push(...left(row, agents))
     if (row.status === 'archived' || agents.others.has(row.workspace)) continue
     const gone: WorkspaceRow = { ...row, status: 'archived' }
     put(gone, placementWrite(row, gone))
   }
-  return { writes, changed, problems, warnings: inTwoCases(placements.names, [...byName.values()]) }
+  return { writes, changed, problems, warnings: caseWarnings(placements.names, [...byName.values()]) }
 }
 
 /** Only a warning: the agent may have existed before the other one. */
-function inTwoCases(names: ReadonlySet<string>, rows: readonly WorkspaceRow[]): ReadonlyMap<string, string> {
+function caseWarnings(names: ReadonlySet<string>, rows: readonly WorkspaceRow[]): ReadonlyMap<string, string> {
   const written = new Map<string, string[]>()
   for (const { workspace, status } of rows) {
     const letters = workspace.toLowerCase()
@@ -201,7 +201,7 @@ function folderAgentsIn(rows: readonly FolderAgentRow[], folder: string): Folder
 }
 
 /** Another folder may be archiving it, because this row is missing. */
-function taken(
+function claimWrites(
   row: WorkspaceRow | undefined,
   { own }: FolderAgents,
   newFolderAgent: Planning['newFolderAgent'],
@@ -238,7 +238,7 @@ function newRow({ name, role, abilities, description }: FolderPlace, parent: Wor
   return { ...row, description }
 }
 
-function seated(known: WorkspaceRow, place: FolderPlace, parent: WorkspaceRow | null): WorkspaceRow {
+function placedRow(known: WorkspaceRow, place: FolderPlace, parent: WorkspaceRow | null): WorkspaceRow {
   const { role, description } = place
   const isRoot = known.workspace === ROOT_WORKSPACE
   // The root keeps its initial settings.
@@ -259,10 +259,10 @@ function placementWrite({ id, origin, status, parentId }: WorkspaceRow, row: Wor
 }
 
 /** The holder of such a workspace has nothing of this folder's. */
-const ELSEWHERE = ['joined', 'external'] as const
+const FOREIGN_ORIGINS = ['joined', 'external'] as const
 
-function isElsewhere(origin: WorkspaceOrigin | undefined): boolean {
-  return ELSEWHERE.some(one => one === origin)
+function isForeign(origin: WorkspaceOrigin | undefined): boolean {
+  return FOREIGN_ORIGINS.some(one => one === origin)
 }
 
 function takenText(name: string, origin: WorkspaceOrigin | undefined): string {
@@ -310,14 +310,14 @@ export function placeAgents(agents: readonly PlacedAgent[], { depth }: { depth: 
   }
   const readable = agents.filter(({ name, config }) => config && !problems.has(name))
   const ordered = readable.toSorted((a, b) => (tiers.get(a.name) ?? 0) - (tiers.get(b.name) ?? 0))
-  return { names, problems, places: ordered.map(placeOf) }
+  return { names, problems, places: ordered.map(toPlace) }
 }
 
 function parentOf({ name, config }: PlacedAgent): string | null {
   return config?.workspace?.parent ?? (name === ROOT_WORKSPACE ? null : ROOT_WORKSPACE)
 }
 
-function placeOf(agent: PlacedAgent): FolderPlace {
+function toPlace(agent: PlacedAgent): FolderPlace {
   const { name, config } = agent
   const { role = '', abilities = [] } = config?.workspace ?? {}
   return { name, parent: parentOf(agent), role, abilities, description: config?.description ?? null }

@@ -41,7 +41,7 @@ interface Seen {
   readonly organisation: string
   readonly name: string
   at: number
-  told: Presence
+  announced: Presence
 }
 
 /** Other processes learn of a heartbeat with at most this delay. */
@@ -56,7 +56,7 @@ export function createPresence({ store, clock, emitter, log, settings }: Presenc
   const unwritten = new Set<string>()
   let timer: Cancel | undefined
   let writing: Promise<void> = Promise.resolve()
-  const expiry = createExpiryWatch({ clock, onExpired: id => void look(id) })
+  const expiry = createExpiryWatch({ clock, onExpired: id => void checkSilence(id) })
 
   function stateAt(at: number | null): Presence {
     if (at === null) return 'offline'
@@ -78,21 +78,21 @@ export function createPresence({ store, clock, emitter, log, settings }: Presenc
   }
 
   function tell(id: string, one: Omit<Seen, 'at'>, from: Presence): void {
-    const { organisation, name, told: to } = one
+    const { organisation, name, announced: to } = one
     if (from !== to) emitter.emit('presence.changed', { organisation, id, name, from, to, at: Math.round(clock.now()) })
   }
 
   /** It has been silent here long enough to change state, unless another process has heard of it. */
-  async function look(id: string): Promise<void> {
+  async function checkSilence(id: string): Promise<void> {
     // If the store does not answer, nothing newer is known.
     const row = await store.get('workspaces', id).catch(() => undefined)
     const one = seen.get(id)
     if (!one) return
-    const from = one.told
+    const from = one.announced
     one.at = Math.max(one.at, row?.lastSeenAt ?? 0)
-    one.told = stateAt(one.at)
+    one.announced = stateAt(one.at)
     tell(id, one, from)
-    if (one.told !== 'offline') expiry.expect(id, one.at + (one.told === 'online' ? awayMs : offlineMs))
+    if (one.announced !== 'offline') expiry.expect(id, one.at + (one.announced === 'online' ? awayMs : offlineMs))
     else if (!unwritten.has(id)) seen.delete(id)
   }
 
@@ -100,7 +100,7 @@ export function createPresence({ store, clock, emitter, log, settings }: Presenc
     const ids = [...unwritten].slice(0, BATCH)
     const writes = ids.flatMap(id => {
       const at = seen.get(id)?.at
-      return at === undefined ? [] : heardOf(id, at)
+      return at === undefined ? [] : seenWrites(id, at)
     })
     for (const id of ids) unwritten.delete(id)
     if (writes.length === 0) return
@@ -126,8 +126,8 @@ export function createPresence({ store, clock, emitter, log, settings }: Presenc
   function beat(row: WorkspaceRow): void {
     const { id, organisation, workspace: name } = row
     const at = Math.round(clock.now())
-    const from = seen.get(id)?.told ?? stateAt(row.lastSeenAt)
-    const one: Seen = { organisation, name, at, told: 'online' }
+    const from = seen.get(id)?.announced ?? stateAt(row.lastSeenAt)
+    const one: Seen = { organisation, name, at, announced: 'online' }
     seen.set(id, one)
     unwritten.add(id)
     expiry.expect(id, at + awayMs)
@@ -154,7 +154,7 @@ export function createPresence({ store, clock, emitter, log, settings }: Presenc
       const where = { lastSeenAt: { above: since }, origin: { not: 'external' } } as const
       for (const { id, organisation, workspace: name, lastSeenAt: at } of await allRows(store, 'workspaces', where)) {
         if (at === null || seen.has(id)) continue
-        seen.set(id, { organisation, name, at, told: stateAt(at) })
+        seen.set(id, { organisation, name, at, announced: stateAt(at) })
         expiry.expect(id, at + (stateAt(at) === 'online' ? awayMs : offlineMs))
       }
     },
@@ -170,7 +170,7 @@ export function createPresence({ store, clock, emitter, log, settings }: Presenc
     of: stateOf,
     found(before, now) {
       const { id, organisation, workspace: name } = now
-      tell(id, { organisation, name, told: stateOf(now) }, stateOf(before))
+      tell(id, { organisation, name, announced: stateOf(now) }, stateOf(before))
     },
     lastSeenAt,
     async stop() {
@@ -183,7 +183,7 @@ export function createPresence({ store, clock, emitter, log, settings }: Presenc
 }
 
 /** Another process may have heard of it later and written earlier. */
-function heardOf(id: string, at: number): readonly Write[] {
+function seenWrites(id: string, at: number): readonly Write[] {
   return [null, { below: at }].map(lastSeenAt =>
     update('workspaces', { where: { id, lastSeenAt }, set: { lastSeenAt: at }, rows: 'any' }),
   )
@@ -203,7 +203,7 @@ export function cardOf(row: WorkspaceRow, parts: CardParts): AgentCard {
   const { workspace, card } = row
   return {
     name: workspace,
-    description: goodFor(row),
+    description: descriptionOf(row),
     version: card?.version ?? parts.version,
     url: card?.url ?? parts.url,
     skills: skillsIn(parts.skills ?? [], card?.skills ?? []),
@@ -217,7 +217,7 @@ function skillsIn(view: readonly Skill[], own: readonly Skill[]): Skill[] {
 }
 
 /** What others can ask it for: its role and its description. */
-function goodFor({ workspace, role, description, card }: WorkspaceRow): string {
+function descriptionOf({ workspace, role, description, card }: WorkspaceRow): string {
   const words = description ?? card?.description ?? ''
   if (role === '') return words === '' ? `The workspace "${workspace}".` : words
   return words === '' ? role : `${role}${/\p{P}$/u.test(role) ? ' ' : '. '}${words}`

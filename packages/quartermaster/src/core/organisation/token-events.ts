@@ -91,7 +91,7 @@ export function createTokenNews({ store, clock, news, take, forget }: TokenNewsD
   }
 
   /** A changed token is not valid until it is reloaded. */
-  function heardOf(ids: readonly string[]): void {
+  function reload(ids: readonly string[]): void {
     unread++
     inTurn(() => readSome(ids))
       .catch(() => {
@@ -108,7 +108,7 @@ export function createTokenNews({ store, clock, news, take, forget }: TokenNewsD
     changed(rows) {
       const ids = rows.find(({ table }) => table === 'tokens')?.ids
       if (ids === 'any') catchUp()
-      else if (ids) heardOf(ids)
+      else if (ids) reload(ids)
     },
     lost() {
       losses++
@@ -155,26 +155,26 @@ interface ExpiryWatchDeps {
  * A timer stops while the machine sleeps and the clock does not, so it is never set for longer: what expired overnight is reported
  * within a minute of waking. It also keeps every delay far below a timer's maximum.
  */
-const LOOK_EVERY_MS = 60_000
+const CHECK_EVERY_MS = 60_000
 
 export function createExpiryWatch({ clock, onExpired }: ExpiryWatchDeps): ExpiryWatch {
   const ends = new Map<string, number>()
-  let lookAt = Number.POSITIVE_INFINITY
+  let checkAt = Number.POSITIVE_INFINITY
   let cancel = () => {}
 
-  function lookBy(time: number): void {
-    const at = Math.min(time, clock.now() + LOOK_EVERY_MS)
-    if (at >= lookAt) return
+  function checkBy(time: number): void {
+    const at = Math.min(time, clock.now() + CHECK_EVERY_MS)
+    if (at >= checkAt) return
     cancel()
-    lookAt = at
-    cancel = clock.after(Math.max(0, at - clock.now()), look)
+    checkAt = at
+    cancel = clock.after(Math.max(0, at - clock.now()), check)
   }
 
-  function look(): void {
-    lookAt = Number.POSITIVE_INFINITY
+  function check(): void {
+    checkAt = Number.POSITIVE_INFINITY
     const now = clock.now()
     for (const [id, end] of [...ends]) {
-      if (end > now) lookBy(end)
+      if (end > now) checkBy(end)
       else if (ends.delete(id)) onExpired(id)
     }
   }
@@ -182,7 +182,7 @@ export function createExpiryWatch({ clock, onExpired }: ExpiryWatchDeps): Expiry
   return {
     expect(id, expiresAt) {
       ends.set(id, expiresAt)
-      lookBy(expiresAt)
+      checkBy(expiresAt)
     },
     forget: id => void ends.delete(id),
   }

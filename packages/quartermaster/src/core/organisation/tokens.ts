@@ -128,7 +128,7 @@ export function createTokens({ store, clock, ids, digest, news }: TokensDeps): T
     )
   }
 
-  const others = createTokenNews({ store, clock, news, take: takeStored, forget })
+  const tokenNews = createTokenNews({ store, clock, news, take: takeStored, forget })
 
   /** The stored row. A token that ended here stays ended, even if that is not stored yet. */
   function takeStored(row: TokenRow): void {
@@ -151,7 +151,7 @@ export function createTokens({ store, clock, ids, digest, news }: TokensDeps): T
   }
 
   function keep(row: TokenRow): void {
-    others.changedHere()
+    tokenNews.changedHere()
     remember(row)
   }
 
@@ -226,7 +226,7 @@ export function createTokens({ store, clock, ids, digest, news }: TokensDeps): T
   }
 
   return {
-    load: () => others.readAll(),
+    load: () => tokenNews.readAll(),
     async create(request) {
       const issued = await createWith(request, [])
       if (!issued) throw new AppError('EDIT_CONFLICT', 'A token with this id is there already. Try again.')
@@ -307,8 +307,8 @@ export function createTokens({ store, clock, ids, digest, news }: TokensDeps): T
     },
     holderOf,
     // Usually there is nothing to reload, so no hash is computed.
-    fresh: token => (others.isFresh() || !token.startsWith(`${PREFIX}_`) ? undefined : others.fresh(digest(token))),
-    isFresh: () => others.isFresh(),
+    fresh: token => (tokenNews.isFresh() || !token.startsWith(`${PREFIX}_`) ? undefined : tokenNews.fresh(digest(token))),
+    isFresh: () => tokenNews.isFresh(),
     onRevoked(listener) {
       listeners.add(listener)
       return () => void listeners.delete(listener)
@@ -402,8 +402,8 @@ function createLentTokens({ clock, ids, digest, prefix, onEnded }: LentTokensDep
     lend(agent, { organisation, ttlMs }) {
       const token = ids.secret(prefix)
       const createdAt = Math.round(clock.now())
-      const whose = { id: ids.next('run'), organisation, agent }
-      const lent = { ...whose, hash: digest(token), createdAt, expiresAt: 0, cancel: () => {} }
+      const owner = { id: ids.next('run'), organisation, agent }
+      const lent = { ...owner, hash: digest(token), createdAt, expiresAt: 0, cancel: () => {} }
       keep(lent, ttlMs)
       byHash.set(lent.hash, lent)
       byId.set(lent.id, lent)

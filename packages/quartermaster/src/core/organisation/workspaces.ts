@@ -106,7 +106,7 @@ export function createWorkspaces({ store, clock, ids, emitter, settings, isAgent
     // The name first: if it is taken, its holder has valid tokens, and they are not the reason to refuse.
     return {
       row,
-      writes: [isThere, insert('workspaces', row, 'workspace.name'), inOneCase(row), ...withoutTokens(row)],
+      writes: [isThere, insert('workspaces', row, 'workspace.name'), uniqueIgnoringCase(row), ...withoutTokens(row)],
     }
   }
 
@@ -122,7 +122,7 @@ export function createWorkspaces({ store, clock, ids, emitter, settings, isAgent
   }
 
   /** A workspace placed by another data folder can be archived, so it can be restored too. */
-  async function isBroughtBack(row: WorkspaceRow, { status, ...more }: WorkspaceChange): Promise<boolean> {
+  async function isRestore(row: WorkspaceRow, { status, ...more }: WorkspaceChange): Promise<boolean> {
     const { organisation, workspace } = row
     if (status !== 'active' || isAgent(workspace) || Object.keys(defined(more)).length > 0) return false
     return (await store.count('seats', { organisation, workspace })) > 0
@@ -156,7 +156,7 @@ export function createWorkspaces({ store, clock, ids, emitter, settings, isAgent
     },
     async change(organisation, id, { parent, ...facts }) {
       const row = await pick(organisation, id)
-      if (!(await isBroughtBack(row, { parent, ...facts }))) refuseFolders(row, isAgent)
+      if (!(await isRestore(row, { parent, ...facts }))) refuseFolders(row, isAgent)
       const moved = parent === undefined ? undefined : await pick(organisation, parent)
       const set = { ...defined(facts), ...(moved && { parentId: moved.id }) }
       if (!moved || moved.id === row.parentId) return write(row, set)
@@ -215,7 +215,7 @@ export function refusedDraft({ workspace }: WorkspaceRow, guard: string | undefi
 }
 
 /** People and agents confuse "ADA" with "ada" and would send one what is for the other. */
-function inOneCase({ organisation, workspace }: WorkspaceRow): Write {
+function uniqueIgnoringCase({ organisation, workspace }: WorkspaceRow): Write {
   return mustNotExist('workspaces', { organisation, workspace: { otherCaseOf: workspace } }, 'workspace.case')
 }
 

@@ -55,11 +55,11 @@ export interface UpstreamCredentialStore {
     logins: { readonly before: UpstreamLogin; readonly after: UpstreamLogin },
   ): Promise<boolean>
   /** Records scopes that the login at this address lacks; writes only new ones. */
-  lacks(owner: LoginOwner, wanted: { readonly url: string; readonly scope: string }): Promise<void>
+  recordMissingScopes(owner: LoginOwner, wanted: { readonly url: string; readonly scope: string }): Promise<void>
   /** Agents with a login of their own at an upstream. */
   agentsAt(upstream: string): Promise<string[]>
   /** Logins by upstream, those of agents included, whether the upstream is configured or not. */
-  amounts(): Promise<ReadonlyMap<string, number>>
+  countNames(): Promise<ReadonlyMap<string, number>>
   /** Returns whether there was one. */
   forget(owner: LoginOwner): Promise<boolean>
   /** Removes all logins at an upstream, those of agents included. */
@@ -80,7 +80,7 @@ export function createUpstreamCredentials({ storage, clock, ids }: UpstreamCrede
   /** Row ids by name, of logins whose upstreams were notified. */
   const present = new Map<string, string>()
   /** Upstreams that have reported their logins at least once. */
-  const begunWith = new Set<string>()
+  const reportedUpstreams = new Set<string>()
 
   async function row({ name, workspace }: Place) {
     const { store } = await storage.open()
@@ -104,11 +104,11 @@ export function createUpstreamCredentials({ storage, clock, ids }: UpstreamCrede
   async function rowsAt(upstream: string) {
     const isWanted = (name: string) => isAt(upstream, name)
     const found = await rows(isWanted)
-    noteAll(found, isWanted)
+    replacePresent(found, isWanted)
     return found
   }
 
-  function noteAll(found: readonly Kept[], isAmong: (name: string) => boolean): void {
+  function replacePresent(found: readonly Kept[], isAmong: (name: string) => boolean): void {
     for (const name of present.keys()) if (isAmong(name)) present.delete(name)
     for (const { name, id } of found) present.set(name, id)
   }
@@ -154,7 +154,7 @@ export function createUpstreamCredentials({ storage, clock, ids }: UpstreamCrede
   }
 
   function load(owner: LoginOwner): ReturnType<UpstreamCredentialStore['load']> {
-    const place = placeOf(owner)
+    const place = rowKeyOf(owner)
     const found = known.get(place.name) ?? readOnce(place)
     return found instanceof Promise ? found : found.login
   }
@@ -164,7 +164,7 @@ export function createUpstreamCredentials({ storage, clock, ids }: UpstreamCrede
     owner: LoginOwner,
     next: (present: UpstreamLogin) => UpstreamLogin | undefined,
   ): Promise<boolean> {
-    const place = placeOf(owner)
+    const place = rowKeyOf(owner)
     const { store } = await storage.open()
     // If another process wrote meanwhile, starts again from its row: a renewed token must not be lost.
     for (let attempts = 0; attempts < MOST_ATTEMPTS; attempts++) {
@@ -183,18 +183,18 @@ export function createUpstreamCredentials({ storage, clock, ids }: UpstreamCrede
 
   return {
     load,
-    reread: owner => readOnce(placeOf(owner)),
+    reread: owner => readOnce(rowKeyOf(owner)),
     async recall() {
       const before = new Map(present)
       const found = await rows(isLogin)
       known.clear()
-      noteAll(found, isLogin)
+      replacePresent(found, isLogin)
       const gone = [...before.keys()].filter(name => !present.has(name))
       const come = [...present].filter(([name, id]) => before.get(name) !== id).map(([name]) => name)
       return [...new Set([...gone, ...come].map(upstreamOf))]
     },
     async save(owner, login) {
-      const place = placeOf(owner)
+      const place = rowKeyOf(owner)
       const id = await write(place, login)
       present.set(place.name, id)
       known.set(place.name, { login: { ...login, id } })
@@ -203,7 +203,7 @@ export function createUpstreamCredentials({ storage, clock, ids }: UpstreamCrede
       change(owner, ({ refreshToken, wanted }) =>
         refreshToken === before.refreshToken ? { ...after, wanted } : undefined,
       ),
-    async lacks(owner, { url, scope }) {
+    async recordMissingScopes(owner, { url, scope }) {
       const wanting = (login: UpstreamLogin | undefined) => {
         const wanted = wantedWith(login?.wanted, scope)
         return login?.url === url && wanted !== login.wanted ? { ...login, wanted } : undefined
@@ -212,18 +212,18 @@ export function createUpstreamCredentials({ storage, clock, ids }: UpstreamCrede
       if (wanting(await load(owner))) await change(owner, wanting)
     },
     async agentsAt(upstream) {
-      const shared = placeOf({ upstream }).name
+      const shared = rowKeyOf({ upstream }).name
       const all = await rows(name => isAt(upstream, name))
       // A login that another process has made since is still to be reported.
-      if (!begunWith.has(upstream)) noteAll(all, name => isAt(upstream, name))
-      begunWith.add(upstream)
+      if (!reportedUpstreams.has(upstream)) replacePresent(all, name => isAt(upstream, name))
+      reportedUpstreams.add(upstream)
       return all.filter(({ name }) => name !== shared).map(({ workspace }) => workspace)
     },
-    async amounts() {
+    async countNames() {
       return amounts((await rows(isLogin)).map(({ name }) => upstreamOf(name)))
     },
     async forget(owner) {
-      const { name, workspace } = placeOf(owner)
+      const { name, workspace } = rowKeyOf(owner)
       const { store } = await storage.open()
       const outcome = await store.commit([remove('secrets', { where: { workspace, name }, rows: 'any' })])
       known.delete(name)
@@ -235,7 +235,7 @@ export function createUpstreamCredentials({ storage, clock, ids }: UpstreamCrede
       const { store } = await storage.open()
       if (ids.length > 0) await store.commit([remove('secrets', { where: { id: { in: ids } }, rows: 'any' })])
       for (const name of known.keys()) if (isAt(upstream, name)) known.delete(name)
-      noteAll([], name => isAt(upstream, name))
+      replacePresent([], name => isAt(upstream, name))
     },
   }
 }
@@ -255,7 +255,7 @@ interface Kept extends Place {
 }
 
 /** Names have no colon, so no two owners share a row. */
-function placeOf({ upstream, agent }: LoginOwner): Place {
+function rowKeyOf({ upstream, agent }: LoginOwner): Place {
   return agent === undefined
     ? { workspace: 'default', name: `login:${upstream}` }
     : { workspace: agent, name: `login:${upstream}:${agent}` }
@@ -270,7 +270,7 @@ function upstreamOf(name: string): string {
 }
 
 function isAt(upstream: string, name: string): boolean {
-  const shared = placeOf({ upstream }).name
+  const shared = rowKeyOf({ upstream }).name
   return name === shared || name.startsWith(`${shared}:`)
 }
 

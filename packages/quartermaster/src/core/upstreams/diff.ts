@@ -192,9 +192,9 @@ function innerOf(value: unknown): [string | number, unknown][] {
 function sideBySide(one: readonly string[], other: readonly string[]): [string[], string[]] {
   const [all, allOther] = [one.join('\n'), other.join('\n')]
   if (!BEYOND_PLAIN.test(all) && !BEYOND_PLAIN.test(allOther)) return [one.map(showExactly), other.map(showExactly)]
-  if (lookOf(all) === lookOf(allOther)) return [one.map(showNonAscii), other.map(showNonAscii)]
-  const [looks, otherLooks] = [looksIn(all), looksIn(allOther)]
-  return [one.map(text => showBeside(text, otherLooks)), other.map(text => showBeside(text, looks))]
+  if (appearanceOf(all) === appearanceOf(allOther)) return [one.map(showNonAscii), other.map(showNonAscii)]
+  const [appearances, otherLooks] = [appearancesIn(all), appearancesIn(allOther)]
+  return [one.map(text => showBeside(text, otherLooks)), other.map(text => showBeside(text, appearances))]
 }
 
 const BEYOND_PLAIN = /[^\x20-\x7e\n\t]/u
@@ -204,27 +204,27 @@ const CHUNKS = /\S+/g
 const PIECES = /[\p{L}\p{M}\p{N}\p{Default_Ignorable_Code_Point}\u00a8\u00b4]+|[^]/gu
 
 /** Pieces by how they look. */
-type Looks = ReadonlyMap<string, ReadonlySet<string>>
+type Appearances = ReadonlyMap<string, ReadonlySet<string>>
 
-function looksIn(text: string): Looks {
+function appearancesIn(text: string): Appearances {
   const looks = new Map<string, Set<string>>()
   for (const [chunk] of text.matchAll(CHUNKS)) {
     for (const piece of new Set([chunk, ...(chunk.match(PIECES) ?? [])])) {
-      const look = lookOf(piece)
+      const look = appearanceOf(piece)
       looks.set(look, (looks.get(look) ?? new Set()).add(piece))
     }
   }
   return looks
 }
 
-function showBeside(text: string, others: Looks): string {
+function showBeside(text: string, others: Appearances): string {
   const alike: [number, number][] = []
   for (const { 0: chunk, index } of text.matchAll(CHUNKS)) {
     if (!BEYOND_PLAIN.test(chunk)) continue
-    if (isStrange(chunk, others)) alike.push([index, index + chunk.length])
+    if (isConfusable(chunk, others)) alike.push([index, index + chunk.length])
     else
       for (const { 0: piece, index: at } of chunk.matchAll(PIECES))
-        if (isStrange(piece, others)) alike.push([index + at, index + at + piece.length])
+        if (isConfusable(piece, others)) alike.push([index + at, index + at + piece.length])
   }
   let shown = ''
   let done = 0
@@ -237,18 +237,18 @@ function showBeside(text: string, others: Looks): string {
   return shown + showExactly(text.slice(done))
 }
 
-function hasDouble(piece: string, others: Looks): boolean {
-  const same = others.get(lookOf(piece))
+function hasLookAlike(piece: string, others: Appearances): boolean {
+  const same = others.get(appearanceOf(piece))
   return same !== undefined && (same.size > 1 || !same.has(piece))
 }
 
 /** A character that both texts have is ordinary: many texts have dashes of two lengths. */
-function isStrange(piece: string, others: Looks): boolean {
-  if (!BEYOND_PLAIN.test(piece) || !hasDouble(piece, others)) return false
-  return /[\p{L}\p{N}]/u.test(piece) || !others.get(lookOf(piece))?.has(piece)
+function isConfusable(piece: string, others: Appearances): boolean {
+  if (!BEYOND_PLAIN.test(piece) || !hasLookAlike(piece, others)) return false
+  return /[\p{L}\p{N}]/u.test(piece) || !others.get(appearanceOf(piece))?.has(piece)
 }
 
-function lookOf(text: string): string {
+function appearanceOf(text: string): string {
   if (!BEYOND_PLAIN.test(text)) return text
   const apart = text
     .normalize('NFKD')

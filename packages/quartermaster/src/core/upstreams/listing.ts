@@ -78,9 +78,9 @@ export function* readListing(
   const listed = LISTS.filter(([, field]) => listing[field] !== undefined).map(([kind]) => kind)
   const { definitions, problems, isFull } = reader.end()
   const { cut = [] } = listing
-  const told = [...problems, ...cut.map(field => cutShort(upstream, field))]
+  const allProblems = [...problems, ...cut.map(field => cutShort(upstream, field))]
   const isCut = isFull || cut.length > 0
-  return { definitions, problems: told, isCut, kinds: new Set<PinKind>(['server', ...listed]) }
+  return { definitions, problems: allProblems, isCut, kinds: new Set<PinKind>(['server', ...listed]) }
 }
 
 const LISTS = [
@@ -119,11 +119,11 @@ function createReader(upstream: string, digest: Digest, limits: ListingLimits) {
   }
 
   /** The server's record comes before them. */
-  const things = () => definitions.length - 1
+  const definitionCount = () => definitions.length - 1
 
   /** Checks the size last, because the other checks cost next to nothing. */
   function take(kind: PinKind, value: unknown, index = 0): void {
-    if (things() >= limits.definitions || characters >= limits.characters) return void unread++
+    if (definitionCount() >= limits.definitions || characters >= limits.characters) return void unread++
     const name = nameOf(kind, value)
     if (name === undefined) return leaveOut(kind, nameless(kind, value, index))
     const subject = `${kind}:${name}`
@@ -138,7 +138,7 @@ function createReader(upstream: string, digest: Digest, limits: ListingLimits) {
   }
 
   function end() {
-    if (unread > 0) problems.push(refused(upstream, undefined, tooMany(unread, things())))
+    if (unread > 0) problems.push(refused(upstream, undefined, tooMany(unread, definitionCount())))
     return { definitions, problems, isFull: unread > 0 }
   }
   return { take, end, isEmpty: () => definitions.length === 0 }

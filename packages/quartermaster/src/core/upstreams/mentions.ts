@@ -14,7 +14,7 @@ interface Mentioning {
 }
 
 /** The tools that definitions mention, by pin id. */
-type Spoken = ReadonlyMap<string, string>
+type FoundMentions = ReadonlyMap<string, string>
 
 /**
  * Indexes the words of a server's definitions that may be names of tools, and how its own names look. Tools are added often, so
@@ -24,9 +24,9 @@ export interface Mentions {
   /** Replaces the definitions of these kinds; unchanged ones are not read again. */
   note(definitions: readonly Mentioning[], kinds: ReadonlySet<PinKind>): Steps<void>
   /** Definitions that mention or resemble tools of others and were not reported for these before. */
-  of(others: OtherNames): Steps<Spoken>
+  of(others: OtherNames): Steps<FoundMentions>
   /** Marks these mentions as reported. */
-  told(spoken: Spoken): void
+  markReported(spoken: FoundMentions): void
   siblings(): ReadonlySet<string>
 }
 
@@ -35,7 +35,7 @@ interface Mention extends Pick<Mentioning, 'kind' | 'name' | 'hash'> {
   readonly words: readonly string[]
   readonly skeleton: string
   /** The mentions that were reported last. */
-  readonly told: string
+  readonly reported: string
 }
 
 export function createMentions(): Mentions {
@@ -55,16 +55,16 @@ export function createMentions(): Mentions {
     *of(others) {
       const spoken = new Map<string, string>()
       for (const [id, mention] of known) {
-        const told = namesIn(mention, others).join('\n')
-        if (told !== '' && told !== mention.told) spoken.set(id, told)
+        const names = namesIn(mention, others).join('\n')
+        if (names !== '' && names !== mention.reported) spoken.set(id, names)
         yield
       }
       return spoken
     },
-    told(spoken) {
+    markReported(spoken) {
       for (const [id, told] of spoken) {
         const mention = known.get(id)
-        if (mention) known.set(id, { ...mention, told })
+        if (mention) known.set(id, { ...mention, reported })
       }
     },
     siblings: () => siblings,
@@ -88,5 +88,5 @@ function* mentionIn({ kind, name, hash, value }: Mentioning): Steps<Mention> {
     }
     if (words.size >= MOST_WORDS) break
   }
-  return { kind, name, hash, words: [...words].slice(0, MOST_WORDS), skeleton: skeletonOf(name), told: '' }
+  return { kind, name, hash, words: [...words].slice(0, MOST_WORDS), skeleton: skeletonOf(name), reported: '' }
 }

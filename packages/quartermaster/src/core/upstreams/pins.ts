@@ -29,7 +29,7 @@ export interface SeenListing {
 }
 
 /** A second check of recorded definitions, against tools that were added since. */
-interface SecondLook {
+interface Recheck {
   readonly upstream: string
   readonly policy: PinPolicy
   readonly others: OtherNames
@@ -50,7 +50,7 @@ export interface PinBook {
   /** Compares a listing with the record and stores what is new. */
   see(listing: SeenListing): Promise<ReviewedListing>
   /** Checks undecided definitions again that mention tools of others. Returns nothing where nothing changes. */
-  lookAgain(look: SecondLook): Promise<ReviewedListing | undefined>
+  recheck(look: Recheck): Promise<ReviewedListing | undefined>
   /** Definitions that wait, are rejected, or are offered with a warning. */
   list(upstream?: string, options?: ListOptions): Promise<ReviewItem[]>
   /**
@@ -63,7 +63,7 @@ export interface PinBook {
   /** The names under which agents knew its definitions. */
   namesOf(upstream: string): Promise<string[]>
   /** Pins by upstream, configured or not. */
-  amounts(): Promise<ReadonlyMap<string, number>>
+  counts(): Promise<ReadonlyMap<string, number>>
   /** Removes the whole record of a server. */
   forget(upstream: string): Promise<void>
 }
@@ -81,7 +81,7 @@ export function createPinBook({ storage, clock, digest, scanner }: PinBookDeps):
   const now = () => Math.round(clock.now())
 
   /** Returns nothing if another process changed the pins meanwhile. */
-  async function recordOnce(store: Store, look: Look): Promise<ReviewedListing | undefined> {
+  async function recordOnce(store: Store, look: ListingCheck): Promise<ReviewedListing | undefined> {
     const { upstream, policy, seen, findings } = look
     const pins = await allPins(store, { upstream })
     const known = new Set(pins.flatMap(({ id, hash, acceptedHash }) => [`${id} ${hash}`, `${id} ${acceptedHash}`]))
@@ -111,14 +111,14 @@ export function createPinBook({ storage, clock, digest, scanner }: PinBookDeps):
     return made
   }
 
-  async function noteMentions(store: Store, { upstream, seen: { definitions, kinds } }: Look): Promise<void> {
+  async function noteMentions(store: Store, { upstream, seen: { definitions, kinds } }: ListingCheck): Promise<void> {
     const known = await mentionsOf(store, upstream)
     const seen = definitions.map(one => ({ ...one, id: pinId(digest, upstream, one), value: () => one.value }))
     await inTurns(known.note(seen, kinds), clock)
   }
 
   /** Returns whether anything changed, or nothing if another process changed it meanwhile. */
-  async function recheckOnce(store: Store, { upstream, policy, others }: SecondLook): Promise<boolean | undefined> {
+  async function recheckOnce(store: Store, { upstream, policy, others }: Recheck): Promise<boolean | undefined> {
     const known = await mentionsOf(store, upstream)
     const spoken = await inTurns(known.of(others), clock)
     if (spoken.size === 0) return false
@@ -128,7 +128,7 @@ export function createPinBook({ storage, clock, digest, scanner }: PinBookDeps):
     const changes = open.flatMap(one => recheckedPin(one.pin, found.get(one) ?? [], policy) ?? [])
     const outcome = await store.commit(changes.map(toChange))
     if (!outcome.committed) return undefined
-    known.told(spoken)
+    known.markReported(spoken)
     return changes.length > 0
   }
 
@@ -139,13 +139,13 @@ export function createPinBook({ storage, clock, digest, scanner }: PinBookDeps):
       const seen = await inTurns(readListing(upstream, listing, { digest }), clock)
       const siblings = toolNames(seen.definitions)
       const names = { siblings, others: 'named' in others ? others : otherNamesIn(others) }
-      const look: Look = { upstream, policy, seen, names, findings: new Map() }
+      const look: ListingCheck = { upstream, policy, seen, names, findings: new Map() }
       // Another process or a person may have changed the pins between reading and writing.
       const verdict = await retryOnConflict(upstream, () => recordOnce(store, look))
       await noteMentions(store, look)
       return verdict
     },
-    async lookAgain(look) {
+    async recheck(look) {
       const store = await open()
       const isChanged = await retryOnConflict(look.upstream, () => recheckOnce(store, look))
       return isChanged ? recall(look.upstream, look.policy) : undefined
@@ -179,7 +179,7 @@ export function createPinBook({ storage, clock, digest, scanner }: PinBookDeps):
       const pins = await allRows(await open(), 'pins', { ...PLACE, upstream }, ['offeredAs'])
       return pins.flatMap(({ offeredAs }) => offeredAs ?? [])
     },
-    async amounts() {
+    async counts() {
       const pins = await allRows(await open(), 'pins', PLACE, ['upstream'])
       return amounts(pins.map(({ upstream }) => upstream))
     },
@@ -204,7 +204,7 @@ export function createPinBook({ storage, clock, digest, scanner }: PinBookDeps):
 }
 
 /** A parsed listing with its findings, which are looked for only once. */
-interface Look {
+interface ListingCheck {
   readonly upstream: string
   readonly policy: PinPolicy
   readonly seen: ReadListing

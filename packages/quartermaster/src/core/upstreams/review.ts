@@ -215,8 +215,8 @@ export function recheckedPin(
   const known = new Set(before.findings.map(keyOf))
   const fresh = found.filter(finding => OF_NAMES.has(finding.rule) && !known.has(keyOf(finding)))
   if (fresh.length === 0) return undefined
-  const again = new Set(found.map(placeOf))
-  const findings = [...found, ...before.findings.filter(finding => !again.has(placeOf(finding)))].slice(0, MOST)
+  const again = new Set(found.map(findingKey))
+  const findings = [...found, ...before.findings.filter(finding => !again.has(findingKey(finding)))].slice(0, MOST)
   const isHeld = before.state === 'accepted' && policy.findings === 'hold' && isSuspicious(fresh)
   return { before, findings, state: isHeld ? 'pending' : before.state }
 }
@@ -226,5 +226,5 @@ const OF_NAMES: ReadonlySet<UpstreamFinding['rule']> = new Set(['otherTool', 'lo
 /** The most findings of one definition. */
 const MOST = 20
 
-const placeOf = ({ rule, field, message }: UpstreamFinding) => `${rule} ${field} ${message}`
-const keyOf = (finding: UpstreamFinding) => `${finding.strength} ${placeOf(finding)}`
+const findingKey = ({ rule, field, message }: UpstreamFinding) => `${rule} ${field} ${message}`
+const keyOf = (finding: UpstreamFinding) => `${finding.strength} ${findingKey(finding)}`

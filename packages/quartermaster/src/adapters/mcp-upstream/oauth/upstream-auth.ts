@@ -77,7 +77,7 @@ export function createUpstreamAuth({ credentials, leases, clock, ids, resolve }:
         kept: credentials.load,
         inTime: (owner, login) => renewals.inTime({ owner, upstream, login }),
         renew: (owner, login) => renewals.renew({ owner, upstream, login }),
-        lacks: (owner, scope) => credentials.lacks(owner, { url: upstream.url, scope }),
+        lacks: (owner, scope) => credentials.recordMissingScopes(owner, { url: upstream.url, scope }),
         signOuts: signOuts.of,
       }
       return createChannelLogin({ owner, logins, demands, onLogin })
@@ -111,7 +111,7 @@ export function createUpstreamAuth({ credentials, leases, clock, ids, resolve }:
     },
     isSignedIn: async (owner, upstream) => (await loginOf(owner, upstream)) !== undefined,
     agentsAt: credentials.agentsAt,
-    amounts: credentials.amounts,
+    amounts: credentials.countNames,
     isIssuerAway: renewals.isIssuerAway,
     recall: credentials.recall,
     async forget(owner) {

@@ -195,7 +195,7 @@ export function createReviewQueue(deps: ReviewQueueDeps): ReviewQueue {
   async function lookAgain(): Promise<void> {
     again = undefined
     if (!offer.verdict()) return
-    const verdict = await pins.lookAgain({ upstream: name, policy: config(), others: await deps.otherTools() })
+    const verdict = await pins.recheck({ upstream: name, policy: config(), others: await deps.otherTools() })
     await take(verdict)
   }
 
