@@ -102,7 +102,7 @@ describe.each(WAYS)('an agent of the official SDK over %s, %s', (binding: Bindin
 
   it.each([
     ['fail', 'No paint.'],
-    ['reject', 'It has not taken the task: Not mine.'],
+    ['reject', 'The agent rejected the task: Not mine.'],
     ['login', 'Who are you? The owner can give'],
   ])('may %s, and the reason is told', async (word, error) => {
     const { name } = await peerOf(own)

@@ -229,7 +229,7 @@ function unknown(name: string, known: Iterable<string>): never {
 }
 
 export interface UpstreamParts {
-  readonly pins: Pick<PinBook, 'list' | 'decide' | 'namesOf' | 'amounts' | 'forget'>
+  readonly pins: Pick<PinBook, 'list' | 'decide' | 'namesOf' | 'counts' | 'forget'>
   readonly memory: Pick<UpstreamMemory, 'names' | 'forget'>
   readonly auth: Pick<UpstreamAuth, 'amounts' | 'forgetAll'>
   create(options: MountOptions): Upstream

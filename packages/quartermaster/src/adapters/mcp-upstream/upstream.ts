@@ -330,7 +330,7 @@ export function amountsOf(
 export interface MountedDeps {
   readonly projectDir: string
   readonly dataDir: string
-  readonly pins: Pick<PinBook, 'recall' | 'see' | 'lookAgain' | 'claim'>
+  readonly pins: Pick<PinBook, 'recall' | 'see' | 'recheck' | 'claim'>
   readonly memory: UpstreamMemory
   readonly processes: ProcessManager
   readonly auth: UpstreamAuth

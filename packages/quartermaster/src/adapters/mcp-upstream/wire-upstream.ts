@@ -34,7 +34,7 @@ export interface UpstreamDeps {
   readonly config: UpstreamConfig
   readonly target: Target
   readonly log: ChildLog
-  readonly pins: Pick<PinBook, 'recall' | 'see' | 'lookAgain' | 'claim'>
+  readonly pins: Pick<PinBook, 'recall' | 'see' | 'recheck' | 'claim'>
   readonly memory: Pick<UpstreamMemory, 'recall' | 'remember'>
   readonly clock: Clock
   readonly random: Random

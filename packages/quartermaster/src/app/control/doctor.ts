@@ -234,7 +234,7 @@ function orphan(name: string, agent: string): Finding {
 }
 
 interface PeerFindingsDeps {
-  peers(): Promise<Pick<ExternalPeers, 'condition'>>
+  peers(): Promise<Pick<ExternalPeers, 'status'>>
   /** Whether the store answers; absent where it is not open. */
   storeAnswers?(): Promise<boolean>
 }

@@ -1,16 +1,19 @@
 import {
   AppError,
   type AttachmentRow,
+  type BlobRow,
   type MessageAttachment,
   messageOf,
   type Settings,
 } from '../../contracts/index.ts'
 import { type Clock, createRounds, type Log, type Rounds } from '../kernel/index.ts'
 import {
+  allRows,
   type FailedGuard,
   insert,
   mustExist,
   mustNotExist,
+  pagesOf,
   remove,
   type Store,
   update,
@@ -57,39 +60,34 @@ export function createAttachmentPruner(deps: AttachmentPrunerDeps): AttachmentPr
   })
 
   async function prune(): Promise<number> {
-    const loose = await inBatches(looseAttachments, removeLoose)
-    const halves = await inBatches(oldPartials, removePartial)
-    return loose + halves + (await inBatches(after => blobs({ state: 'ended' }, after), removeEnded))
+    const isLoose = { looseSince: { atMost: before(settings.attachmentOrphanHours) } }
+    const loose = { where: isLoose, order: { by: ['looseSince', 'id'] }, columns: LOOSE_COLUMNS, limit: BATCH } as const
+    const hours = 1 + settings.attachmentMegabytes / MEGABYTES_AN_HOUR
+    const partial = blobsWhere({ state: 'partial', createdAt: { below: before(hours) } })
+    const removed = [
+      await inBatches(pagesOf(store, 'attachments', loose), removeLoose),
+      await inBatches(pagesOf(store, 'blobs', partial), removePartial),
+      await inBatches(pagesOf(store, 'blobs', blobsWhere({ state: 'ended' })), removeEnded),
+    ]
+    return removed.reduce((sum, count) => sum + count, 0)
   }
 
-  /** Continues after what it has seen, so that one that cannot be removed blocks none of the others. */
-  async function inBatches<R extends Seen>(
-    find: (after: [number, string] | undefined) => Promise<readonly R[]>,
+  /** Pages continue after the last row read, so a row that cannot be removed does not block the others. */
+  async function inBatches<R>(
+    pages: AsyncIterable<readonly R[]>,
     removeOne: (row: R) => Promise<boolean>,
   ): Promise<number> {
     let removed = 0
-    for (let after: [number, string] | undefined; ; await clock.breathe()) {
-      const rows = rounds.isStopped() ? [] : await find(after)
+    if (rounds.isStopped()) return removed
+    for await (const rows of pages) {
       for (const row of rows) if (!rounds.isStopped() && (await removeOne(row))) removed++
-      const last = rows.at(-1)
-      if (!last || rows.length < BATCH) return removed
-      after = [last.since, last.id]
+      await clock.breathe()
+      if (rounds.isStopped()) break
     }
+    return removed
   }
 
   const before = (hours: number) => Math.round(clock.now() - hours * HOUR_MS)
-
-  async function looseAttachments(after: [number, string] | undefined): Promise<readonly Loose[]> {
-    const rows = await store.find('attachments', {
-      where: { looseSince: { atMost: before(settings.attachmentOrphanHours) } },
-      // Never null among these.
-      order: { by: ['looseSince' as 'createdAt', 'id'] },
-      columns: ['id', 'blobId', 'looseSince'],
-      limit: BATCH,
-      ...(after ? { after } : {}),
-    })
-    return rows.map(row => ({ ...row, since: row.looseSince ?? 0 }))
-  }
 
   async function removeLoose(row: Loose): Promise<boolean> {
     const others = await store.count('attachments', { blobId: row.blobId, id: { not: row.id } })
@@ -104,30 +102,14 @@ export function createAttachmentPruner(deps: AttachmentPrunerDeps): AttachmentPr
     return false
   }
 
-  function oldPartials(after: [number, string] | undefined): Promise<readonly Seen[]> {
-    const hours = 1 + settings.attachmentMegabytes / MEGABYTES_AN_HOUR
-    return blobs({ state: 'partial', createdAt: { below: before(hours) } }, after)
-  }
-
-  async function blobs(where: Where<'blobs'>, after: [number, string] | undefined): Promise<readonly Seen[]> {
-    const rows = await store.find('blobs', {
-      where,
-      order: { by: ['createdAt', 'id'] },
-      columns: ['id', 'createdAt'],
-      limit: BATCH,
-      ...(after ? { after } : {}),
-    })
-    return rows.map(({ id, createdAt }) => ({ id, since: createdAt }))
-  }
-
-  async function removePartial({ id }: Seen): Promise<boolean> {
+  async function removePartial({ id }: Pick<BlobRow, 'id'>): Promise<boolean> {
     const { committed } = await store.commit([endContent(id, 'partial')])
     if (committed) await removeContent(id)
     return committed
   }
 
   /** Finishes interrupted removals of content. */
-  async function removeEnded({ id }: Seen): Promise<boolean> {
+  async function removeEnded({ id }: Pick<BlobRow, 'id'>): Promise<boolean> {
     await removeContent(id)
     return true
   }
@@ -135,12 +117,13 @@ export function createAttachmentPruner(deps: AttachmentPrunerDeps): AttachmentPr
   return { start: rounds.start, stop: rounds.stop, prune }
 }
 
-interface Seen {
-  readonly id: string
-  readonly since: number
+function blobsWhere(where: Where<'blobs'>) {
+  return { where, order: { by: ['createdAt', 'id'] }, columns: ['id', 'createdAt'], limit: BATCH } as const
 }
 
-type Loose = Seen & Pick<AttachmentRow, 'blobId' | 'looseSince'>
+const LOOSE_COLUMNS = ['id', 'blobId', 'looseSince'] as const
+
+type Loose = Pick<AttachmentRow, (typeof LOOSE_COLUMNS)[number]>
 
 /**
  * Removes an attachment, and its content with the last attachment in the same commit. Guarded against messages that take it
@@ -181,7 +164,6 @@ export interface AttachmentUses {
 }
 
 const GUARD = 'attachment.there'
-const PAGE = 1_000
 
 export function createUses({
   store,
@@ -232,18 +214,6 @@ export function attachmentGone(): AppError {
 }
 
 async function usedBy(store: Store, activityIds: readonly string[]): Promise<string[]> {
-  const found = new Set<string>()
-  for (let after: readonly string[] | undefined; ; ) {
-    const query = {
-      where: { activityId: { in: activityIds } },
-      order: { by: ['id'] as const },
-      columns: ['id', 'attachmentId'] as const,
-      limit: PAGE,
-    }
-    const page = await store.find('attachmentuses', after ? { ...query, after } : query)
-    for (const { attachmentId } of page) found.add(attachmentId)
-    const last = page.at(-1)
-    if (!last || page.length < PAGE) return [...found]
-    after = [last.id]
-  }
+  const rows = await allRows(store, 'attachmentuses', { activityId: { in: activityIds } }, ['attachmentId'])
+  return [...new Set(rows.map(({ attachmentId }) => attachmentId))]
 }

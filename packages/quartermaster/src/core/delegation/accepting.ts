@@ -64,7 +64,7 @@ export function createAccepting(deps: AcceptingDeps): Accepting {
     if (row.bodyDigest === bodyDigest) return { row, isRepeat: true }
     throw new AppError(
       'IDEMPOTENCY_CONFLICT',
-      'Another task was given away under this key. Take a new key for a new task.',
+      'This key was used for another task. Use a new key for a new task.',
     )
   }
 
@@ -211,7 +211,7 @@ export function createAccepting(deps: AcceptingDeps): Accepting {
         await ledger.advance(done.row.organisation, done.row.toId)
         return { row: (await ledger.get(done.row.organisation, done.row.id)) ?? done.row, isRepeat: false }
       }
-      throw new AppError('STORE_BUSY', 'Others give this peer tasks all the time. Try again in a moment.')
+      throw new AppError('STORE_BUSY', 'Too many tasks are given to this peer at the same time. Try again in a moment.')
     },
   }
 }
@@ -260,7 +260,7 @@ function ownConversation({ asker, peer }: Pair, conversationId: string): Write[]
 }
 
 function refuseLarge(task: string, parts: AcceptOptions['parts']): void {
-  if (isBlank(task)) throw new AppError('INPUT_INVALID', '"task" says nothing. Say what the peer is to do.')
+  if (isBlank(task)) throw new AppError('INPUT_INVALID', '"task" is empty. Say what the peer is to do.')
   const size = bytesOf(parts ? JSON.stringify(parts) : task)
   if (size <= TASK_BYTES) return
   const message = `A task has at most ${TASK_BYTES} bytes; this has ${size}. Attach what is longer.`
@@ -268,6 +268,6 @@ function refuseLarge(task: string, parts: AcceptOptions['parts']): void {
 }
 
 function full(peer: string, limit: number): AppError {
-  const message = `${limit} wait for "${peer}" already, and it takes no more. Try again when it has done some, or ask another peer.`
+  const message = `${limit} already wait for "${peer}", which is the limit. Try again later, or ask another peer.`
   return new AppError('LIMIT_EXCEEDED', message, { details: { limit } })
 }

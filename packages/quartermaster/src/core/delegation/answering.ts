@@ -65,7 +65,7 @@ export function createAnswering(deps: AnsweringDeps): Answering {
     const [before] = key ? await store.find('activity', { where: { sentKey: key.sentKey }, limit: 1 }) : []
     if (!before) return undefined
     if (before.bodyDigest === key?.bodyDigest) return { row, messageId: before.messageId, isRepeat: true }
-    throw new AppError('IDEMPOTENCY_CONFLICT', 'Another answer was given under this key. Take a new key for a new one.')
+    throw new AppError('IDEMPOTENCY_CONFLICT', 'This key was used for another answer. Use a new key for a new answer.')
   }
 
   /** A peer that did not get our response sends its answer again. */
@@ -83,7 +83,7 @@ export function createAnswering(deps: AnsweringDeps): Answering {
   /** Results are always delivered, even to a full inbox; progress counts like any other message. */
   async function refuseFull({ organisation, fromId, fromName }: DelegationRow): Promise<void> {
     if (!(await messages.inbox.isFull({ organisation, id: fromId }))) return
-    const message = `${MOST_WAITING_MESSAGES} messages wait for "${fromName}" already, and it takes no more. Go on with the task; its end is told in any case.`
+    const message = `The inbox of "${fromName}" is full (${MOST_WAITING_MESSAGES} messages). Continue with the task; its result is delivered in any case.`
     throw new AppError('LIMIT_EXCEEDED', message, { details: { limit: MOST_WAITING_MESSAGES } })
   }
 
@@ -176,7 +176,7 @@ function shortenedText(text: string): string {
 
 function refuseEmpty({ text, parts, attachments }: DelegationResult): void {
   if (!isBlank(text) || parts.length > 0 || attachments.length > 0) return
-  throw new AppError('INPUT_INVALID', 'The answer says nothing. Say what came of the task.')
+  throw new AppError('INPUT_INVALID', 'The answer is empty. Say what came of the task.')
 }
 
 /** Only results are stored in pages. Progress is in the message alone and must fit into it. */
@@ -184,7 +184,7 @@ function refuseLarge({ text, parts }: DelegationResult, outcome: DelegationOutco
   const limit = outcome === 'in_progress' ? MESSAGE_BYTES : DELEGATION_RESULT_BYTES
   const size = bytesOf(text) + (parts.length > 0 ? bytesOf(JSON.stringify(parts)) : 0)
   if (size <= limit) return
-  const what = outcome === 'in_progress' ? 'What is said on the way' : 'A result'
+  const what = outcome === 'in_progress' ? 'A progress message' : 'A result'
   const message = `${what} has at most ${limit} bytes; this has ${size}. Attach what is longer.`
   throw new AppError('LIMIT_EXCEEDED', message, { details: { limit } })
 }

@@ -163,7 +163,7 @@ export function createDelegations(deps: DelegationsDeps): Delegations {
     if (row.toId === peer.id) return row
     throw new AppError(
       'INPUT_INVALID',
-      `The task "${id}" is one that you gave away. Its peer answers it; you can cancel it.`,
+      `You delegated the task "${id}" yourself. Its peer answers it; you can cancel it.`,
     )
   }
 

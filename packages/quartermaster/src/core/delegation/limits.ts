@@ -44,7 +44,7 @@ function turnsOf(back: readonly number[], forth: readonly number[]): readonly nu
 }
 
 function tooMany(peer: string, { most, again }: { readonly most: number; readonly again: number }): AppError {
-  const message = `You and "${peer}" have given each other tasks in turn ${most} times within an hour ("delegationTurns"), as in a circle. Answer what you were asked with reply, and leave it at that; a new task is taken from ${new Date(again).toISOString()} on.`
+  const message = `You and "${peer}" have delegated to each other in turn ${most} times within an hour ("delegationTurns"), which looks like a loop. Answer with reply instead; new tasks are accepted from ${new Date(again).toISOString()} on.`
   return new AppError('DELEGATION_LOOP', message, { details: { limit: most } })
 }
 

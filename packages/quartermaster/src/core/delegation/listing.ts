@@ -40,7 +40,7 @@ export function createListing({
   ): Promise<readonly (string | number)[]> {
     const row = await ledger.get(organisation, id)
     if (row && (!workspace || workspace.id === row.fromId || workspace.id === row.toId)) return [row.createdAt, row.id]
-    throw new AppError('CURSOR_GONE', 'What this cursor points at is not kept any more. Begin again without it.')
+    throw new AppError('CURSOR_GONE', 'The task of this cursor was deleted. Start again without a cursor.')
   }
 
   return async ({ organisation, workspace, as, states, limit = DELEGATION_PAGE.usual, cursor }) => {
@@ -118,5 +118,5 @@ export function betweenCursor({ updatedAt, id }: Pick<ListedRow, 'updatedAt' | '
 function parseBetweenCursor(text: string): readonly [number, string] {
   const [, time, id] = /^(\d{1,15})\.([\w-]{1,128})$/.exec(text) ?? []
   if (time !== undefined && id !== undefined) return [Number(time), id]
-  throw new AppError('INPUT_INVALID', 'This is not the place that a page has ended at. Begin again without it.')
+  throw new AppError('INPUT_INVALID', 'This cursor is not valid. Start again without a cursor.')
 }

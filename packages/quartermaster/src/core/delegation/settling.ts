@@ -32,9 +32,9 @@ export interface Settling {
   /** One of its workspaces was archived. */
   archive(row: DelegationRow, archivedName: string): Promise<DelegationRow>
   /** The peer was handed these rows of its log. */
-  taken(rows: readonly ActivityRow[]): Promise<void>
+  onTaken(rows: readonly ActivityRow[]): Promise<void>
   /** The asker wrote about the task. */
-  spoken(asker: WorkspaceRow, id: string): Promise<TaskChange | undefined>
+  onAskerMessage(asker: WorkspaceRow, id: string): Promise<TaskChange | undefined>
   /** The asker has the result already. */
   markRead(row: DelegationRow): Promise<void>
 }
@@ -80,7 +80,7 @@ export function createSettling(deps: SettlingDeps): Settling {
     return (await store.get('outgoingtasks', id))?.trouble ?? undefined
   }
 
-  async function taken(rows: readonly ActivityRow[]): Promise<void> {
+  async function onTaken(rows: readonly ActivityRow[]): Promise<void> {
     const carrying = rows.filter(({ delegationId }) => delegationId !== null)
     if (carrying.length === 0) return
     const taskIds = [...new Set(carrying.flatMap(({ delegationId }) => delegationId ?? []))]
@@ -113,7 +113,7 @@ export function createSettling(deps: SettlingDeps): Settling {
     if (committed) tell({ organisation, id, from, to, before, state: step.to, at })
   }
 
-  async function spoken(asker: WorkspaceRow, taskId: string): Promise<TaskChange | undefined> {
+  async function onAskerMessage(asker: WorkspaceRow, taskId: string): Promise<TaskChange | undefined> {
     const row = await ledger.get(asker.organisation, taskId)
     if (row?.fromId !== asker.id || !isOpen(row.state)) return undefined
     const at = Math.round(clock.now())
@@ -130,8 +130,8 @@ export function createSettling(deps: SettlingDeps): Settling {
       close(row, 'cancel', { why: by === 'asker' ? CANCELLED_BY_ASKER : CANCELLED_BY_OWNER, isKnown: by === 'asker' }),
     expire: row => close(row, 'expire', { why: EXPIRED, whyOf: async now => expiredAt(now, await troubleOf(now)) }),
     archive: (row, whose) => close(row, 'archive', { why: archivedSide(whose) }),
-    taken,
-    spoken,
+    onTaken,
+    onAskerMessage,
     async markRead({ organisation, fromId: workspaceId, noticeId }) {
       if (noticeId === null) return
       await store.commit([remove('inbox', { where: { organisation, workspaceId, id: noticeId }, rows: 'any' })])
@@ -154,14 +154,14 @@ const TAKEN_COLUMNS = [
 
 interface Why {
   readonly why: string
-  /** For the asker, if it is told more. */
+  /** The reason for the asker, if it differs. */
   readonly whyOf?: (now: DelegationRow) => string | Promise<string>
   /** Whether the asker knows already. */
   readonly isKnown?: boolean
 }
 
 /** Hands out tasks again that a reader took from the inbox and seems to have lost. */
-interface HandingBack {
+interface Redelivery {
   /** Open tasks whose peer has been silent for long. */
   lostTasks(rows: readonly OpenTask[]): Promise<readonly OpenTask[]>
   /** Puts the task into the peer's inbox again. It keeps its place. */
@@ -173,7 +173,7 @@ export type OpenTask = Pick<
   'id' | 'organisation' | 'toId' | 'state' | 'conversationId' | 'updatedAt' | 'progress' | 'progressAt'
 >
 
-interface HandingBackDeps {
+export interface RedeliveryDeps {
   readonly store: Store
   readonly clock: Clock
   readonly ids: Ids
@@ -181,7 +181,7 @@ interface HandingBackDeps {
   readonly settings: Pick<Settings, 'delegationQuietSeconds'>
 }
 
-export function createRedelivery({ store, clock, ids, ledger, settings }: HandingBackDeps): HandingBack {
+export function createRedelivery({ store, clock, ids, ledger, settings }: RedeliveryDeps): Redelivery {
   /** A task that changed since is not silent. */
   const silentSince = () => Math.round(clock.now() - settings.delegationQuietSeconds * 1_000)
 
@@ -189,7 +189,7 @@ export function createRedelivery({ store, clock, ids, ledger, settings }: Handin
     return row.state === 'in_progress' && row.updatedAt <= silentSince() && !isAsking(row)
   }
 
-  async function lost(rows: readonly OpenTask[]): Promise<readonly OpenTask[]> {
+  async function lostTasks(rows: readonly OpenTask[]): Promise<readonly OpenTask[]> {
     let left: readonly OpenTask[] = rows.filter(isSilent)
     for (const isInProgress of [withWaitingMessage, withOutgoingTask, withSubtask]) {
       if (left.length === 0) break
@@ -226,7 +226,7 @@ export function createRedelivery({ store, clock, ids, ledger, settings }: Handin
     return new Set(found.flat().flatMap(({ parentId }) => parentId ?? []))
   }
 
-  async function handBack({ organisation, id }: Pick<OpenTask, 'id' | 'organisation'>): Promise<void> {
+  async function redeliver({ organisation, id }: Pick<OpenTask, 'id' | 'organisation'>): Promise<void> {
     const row = await ledger.get(organisation, id)
     // Another process was faster, or the peer has answered meanwhile.
     if (row) await ledger.step(row, 'handBack', { parts: redeliveryParts, isDone: now => !isSilent(now) })
@@ -265,17 +265,17 @@ function idsOf(rows: readonly { readonly id: string }[]): ReadonlySet<string> {
 
 /** Lets messages that carry tasks be answered like any other message. */
 export function carriedTasks({
-  taken,
+  onTaken,
   openIn,
   isOpen,
   onAskerMessage,
   replyTo,
-}: Pick<CarriedTasks, 'openIn' | 'isOpen' | 'spoken'> & {
-  taken(rows: readonly ActivityRow[]): Promise<void>
+}: Pick<CarriedTasks, 'openIn' | 'isOpen' | 'onAskerMessage'> & {
+  onTaken(rows: readonly ActivityRow[]): Promise<void>
   replyTo(peer: WorkspaceRow, activityId: string, said: PeerWords): Promise<Answered | undefined>
 }): CarriedTasks {
   return {
-    taken,
+    onTaken,
     openIn,
     isOpen,
     onAskerMessage,

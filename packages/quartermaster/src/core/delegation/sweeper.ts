@@ -1,8 +1,8 @@
 import { type DelegationRow, isAppError, messageOf, type Settings } from '../../contracts/index.ts'
-import type { Cancel, Clock, Ids, Log } from '../kernel/index.ts'
-import { mustNotExist, type Query, remove, type Store } from '../store/index.ts'
-import { type Ledger, OPEN_STATES } from './ledger.ts'
-import { createRedelivery, type OpenTask, type Settling } from './settling.ts'
+import type { Cancel, Log } from '../kernel/index.ts'
+import { mustNotExist, pagesOf, type Query, remove } from '../store/index.ts'
+import { OPEN_STATES } from './ledger.ts'
+import { createRedelivery, type OpenTask, type RedeliveryDeps, type Settling } from './settling.ts'
 
 /** Ends tasks that nothing else ends: expired ones and those of archived workspaces. Hands out lost tasks again. */
 interface Sweeper {
@@ -18,12 +18,8 @@ interface Sweeper {
   stop(): Promise<void>
 }
 
-interface SweeperDeps {
-  readonly store: Store
-  readonly clock: Clock
-  readonly ids: Ids
+interface SweeperDeps extends RedeliveryDeps {
   readonly log: Log
-  readonly ledger: Ledger
   readonly settling: Settling
   readonly settings: Pick<Settings, 'activityDays' | 'delegationQuietSeconds'>
   /** Whether this process deletes old tasks; always by default. */
@@ -74,12 +70,9 @@ export function createSweeper(deps: SweeperDeps): Sweeper {
       const row = await ledger.get(organisation, id)
       if (row) await how(row)
     }
-    for (let after: readonly (string | number)[] | undefined; !isOver(); ) {
-      const rows = await store.find('delegations', { ...query, columns, limit: PAGE, ...(after && { after }) })
+    for await (const rows of pagesOf(store, 'delegations', { ...query, columns, limit: PAGE })) {
       for (const row of rows) await endOne(row).catch(error => isEnded(error) || failures.push(error))
-      const last = rows.at(-1)
-      if (!last || rows.length < PAGE) break
-      after = [last[query.order.by[0]], last.id]
+      if (isOver()) break
     }
     if (failures.length > 0) throw failures[0]
   }
@@ -112,29 +105,24 @@ export function createSweeper(deps: SweeperDeps): Sweeper {
     const sides = new Map<string, string>()
     const waitedFor = new Map<string, string>()
     const quiet: OpenTask[] = []
-    for (let after: readonly (string | number)[] | undefined; !isOver(); await clock.breathe()) {
-      const query = { where: OPEN, order: { by: ['deadlineAt', 'id'] as const }, limit: PAGE }
-      const rows = await store.find('delegations', { ...query, columns: OPEN_COLUMNS, ...(after && { after }) })
+    const query = { where: OPEN, order: { by: ['deadlineAt', 'id'] }, columns: OPEN_COLUMNS, limit: PAGE } as const
+    for await (const rows of pagesOf(store, 'delegations', query)) {
       quiet.push(...(await lostTasks(rows)))
       for (const { organisation, fromId, toId, state } of rows) {
         sides.set(fromId, organisation).set(toId, organisation)
         if (state === 'queued') waitedFor.set(toId, organisation)
       }
-      const last = rows.at(-1)
-      if (!last || rows.length < PAGE) break
-      after = [last.deadlineAt, last.id]
+      await clock.breathe()
+      if (isOver()) break
     }
-    const endOf = async (organisation: string, id: string) => {
+    const endOf = async ([id, organisation]: readonly [string, string]) => {
       const row = await store.get('workspaces', id)
       if (row?.status !== 'active') await archived(organisation, id)
     }
     await inTurn([
-      ...[...sides].map(
-        ([id, organisation]) =>
-          () =>
-            endOf(organisation, id),
-      ),
-      ...[...waitedFor].map(
+      ...Array.from(sides, entry => () => endOf(entry)),
+      ...Array.from(
+        waitedFor,
         ([id, organisation]) =>
           () =>
             ledger.advance(organisation, id),
@@ -154,18 +142,12 @@ export function createSweeper(deps: SweeperDeps): Sweeper {
   async function prune(): Promise<number> {
     const endedAt = { below: Math.round(clock.now() - settings.activityDays * DAY_MS) }
     let count = 0
-    for (let after: readonly (string | number)[] | undefined; !isOver(); await clock.breathe()) {
-      const query = {
-        where: { endedAt },
-        order: { by: ['endedAt', 'id'] as const },
-        columns: ['id', 'noticeId', 'endedAt'] as const,
-        limit: PAGE,
-      }
-      const rows = await store.find('delegations', { ...query, ...(after && { after }) })
-      const last = rows.at(-1)
-      if (!last) break
+    const columns = ['id', 'noticeId', 'endedAt'] as const
+    const query = { where: { endedAt }, order: { by: ['endedAt', 'id'] }, columns, limit: PAGE } as const
+    for await (const rows of pagesOf(store, 'delegations', query)) {
       count += await deleteTasks(rows)
-      after = [last.endedAt ?? 0, last.id]
+      await clock.breathe()
+      if (isOver()) break
     }
     return count
   }

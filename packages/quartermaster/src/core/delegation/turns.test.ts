@@ -21,7 +21,7 @@ it('ends two agents that answer each task with a new one, and lets them go on an
     await turn(from, to)
   await expect(turn(ada, bob)).rejects.toMatchObject({
     code: 'DELEGATION_LOOP',
-    message: expect.stringContaining('"bob" have given each other tasks in turn 4 times within an hour'),
+    message: expect.stringContaining('"bob" have delegated to each other in turn 4 times within an hour'),
     details: { limit: 4 },
   })
   // Whose turn it was may give more of the same; a turn is a change of sides.

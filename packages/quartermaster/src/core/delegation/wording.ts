@@ -59,7 +59,7 @@ export function expiredAt({ state, toName }: Pick<DelegationRow, 'state' | 'toNa
 export function notDelivered(id: string): AppError {
   return new AppError(
     'EDIT_CONFLICT',
-    `The task "${id}" waits for its turn, and nothing was kept of this answer. It comes into your inbox when you have room for it; until then you can only decline it.`,
+    `The task "${id}" is still queued, so this answer was not stored. You get the task when you have capacity for it; until then you can only decline it.`,
   )
 }
 

@@ -12,7 +12,7 @@ import {
 import { type Clock, createCancellation, createRounds, type Log } from '../kernel/index.ts'
 import { type Handlers, type Organisation, refusedDraft } from '../organisation/index.ts'
 import { separateSecrets } from '../secrets/index.ts'
-import { insert, type Store, update, type Write } from '../store/index.ts'
+import { insert, pagesOf, type Store, update, type Write } from '../store/index.ts'
 import { type Credential, type RemoteAgents, RemoteFailure, type RemotePlace, type SeenCard } from './ports.ts'
 import { externalPeerFacts, sanitizeFacts, noSuchSecret, plainLine, refusedCard, unknownExternalPeer } from './wording.ts'
 
@@ -142,13 +142,15 @@ export function createExternalPeers(deps: ExternalPeersDeps): ExternalPeers {
   }
 
   /** What a check changes. A failed check keeps the known card and marks the peer as absent. */
-  async function fetchCard(row: ExternalPeerRow): Promise<Look> {
+  async function fetchCard(
+    row: ExternalPeerRow,
+  ): Promise<{ peer: Partial<ExternalPeerRow>; workspace: Partial<WorkspaceRow> }> {
     try {
       const card = await remote.card({ ...row, credential: credentialOf(row) }, stopping.signal)
       return { peer: { ...endpointOf(card), error: null }, workspace: cardFacts(card, now()) }
     } catch (error) {
       const text = plainLine(messageOf(error), MOST_ERROR)
-      log.debug('the card of an external peer could not be had', { peer: row.workspace, error: text })
+      log.debug('the card of an external peer could not be fetched', { peer: row.workspace, error: text })
       return { peer: { error: text }, workspace: { registeredAt: null } }
     }
   }
@@ -178,21 +180,16 @@ export function createExternalPeers(deps: ExternalPeersDeps): ExternalPeers {
 
   async function active(where: { readonly organisation?: string } = {}): Promise<ActivePeer[]> {
     const found: ActivePeer[] = []
-    for (let after: readonly string[] | undefined; ; ) {
-      const query = { where, order: { by: ['id'] as const }, limit: PAGE }
-      const rows = await store.find('externalpeers', { ...query, ...(after && { after }) })
-      found.push(...(await activeOf(rows)))
-      const last = rows.at(-1)
-      if (!last || rows.length < PAGE) return found.toSorted((a, b) => (a.workspace < b.workspace ? -1 : 1))
-      after = [last.id]
-    }
+    const query = { where, order: { by: ['id'] }, limit: PAGE } as const
+    for await (const rows of pagesOf(store, 'externalpeers', query)) found.push(...(await activeOf(rows)))
+    return found.toSorted((a, b) => (a.workspace < b.workspace ? -1 : 1))
   }
 
   const rounds = createRounds({
     clock,
     everyMs: ROUND_MS,
     work: checkDue,
-    onError: error => log.warn('looking at the cards of external peers failed', { error: messageOf(error) }),
+    onError: error => log.warn('checking the cards of external peers failed', { error: messageOf(error) }),
   })
 
   return {
@@ -241,11 +238,6 @@ export function createExternalPeers(deps: ExternalPeersDeps): ExternalPeers {
   }
 }
 
-interface Look {
-  readonly peer: Partial<ExternalPeerRow>
-  readonly workspace: Partial<WorkspaceRow>
-}
-
 type Own = Pick<ExternalPeerRow, 'cardUrl' | 'secret' | 'header' | 'hosts'>
 
 function rowOf({ id, organisation, workspace }: WorkspaceRow, own: Own, card: SeenCard) {
@@ -278,7 +270,7 @@ function cardAddress(given: string): string {
   if (url.username !== '' || url.password !== '' || Object.keys(separateSecrets('', { url: given }).secrets).length > 0)
     throw new AppError(
       'INPUT_INVALID',
-      'This address has a key in it. Keep the key in secrets.json and name it with "secret".',
+      'This URL contains a key. Store the key in secrets.json and name it with "secret".',
     )
   url.hash = ''
   if (/\.json$/i.test(url.pathname)) return url.href

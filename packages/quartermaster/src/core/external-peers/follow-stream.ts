@@ -178,7 +178,7 @@ export async function storeContent(
     if (part.kind === 'link') notes.push(`File ${nameOf(part)}: ${plainLine(part.url, 2_048)}`)
     if (part.kind !== 'file') continue
     const id = kept.length < MOST_ATTACHMENTS ? await keepFile(part, attachments, peer) : undefined
-    if (id === undefined) notes.push(`The file ${nameOf(part)} (${part.bytes.length} bytes) could not be kept.`)
+    if (id === undefined) notes.push(`The file ${nameOf(part)} (${part.bytes.length} bytes) could not be stored.`)
     else kept.push(id)
   }
   const message = [textOf(parts), ...notes].filter(text => text !== '').join('\n\n')
@@ -196,7 +196,7 @@ export function fitMessage(words: StoredContent): StoredContent {
   if (bytesOf(message) + bytesOf(JSON.stringify(parts)) <= MESSAGE_ROOM) return words
   // A character has at most three bytes per UTF-16 unit.
   const shown = message.slice(0, Math.floor(MESSAGE_ROOM / 3)).replace(/[\ud800-\udbff]$/, '')
-  return { ...words, message: `${shown}\n\n(It said more than fits into a message.)`, parts: [] }
+  return { ...words, message: `${shown}\n\n(Cut off: the rest does not fit into a message.)`, parts: [] }
 }
 
 const MESSAGE_ROOM = MESSAGE_BYTES - 1_024
@@ -256,7 +256,7 @@ export async function outgoingParts(
   if (bytes > MOST_FILE_BYTES)
     throw new RemoteFailure(
       'refused',
-      `Its files have ${bytes} bytes; an A2A agent elsewhere is sent ${MOST_FILE_BYTES} at most. Attach less.`,
+      `The attached files have ${bytes} bytes; an external agent is sent at most ${MOST_FILE_BYTES}. Attach less.`,
     )
   const parts: RemotePart[] = wholeParts({ text, parts: said ?? [] }).map(toRemote)
   for (const { id, name, mediaType } of files) {

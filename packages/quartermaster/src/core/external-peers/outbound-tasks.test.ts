@@ -95,14 +95,14 @@ describe('a task for an A2A agent elsewhere', () => {
     remote.says('inputRequired', [text('€'.repeat(600_000))])
     await settle(2_000)
     const [asked] = await take(ada)
-    expect(asked?.text).toMatch(/^€{300000,}\n\n\(It said more than fits into a message\.\)$/)
+    expect(asked?.text).toMatch(/^€{300000,}\n\n\(Cut off: the rest does not fit into a message\.\)$/)
   })
 
   it.each([
     ['failed', [text('No paint.')], 'No paint.'],
-    ['failed', [], 'It has failed, and does not say why.'],
-    ['rejected', [text('Too large.')], 'It has not taken the task: Too large.'],
-    ['canceled', [], 'It has cancelled the task, and does not say why.'],
+    ['failed', [], 'The agent failed and gave no reason.'],
+    ['rejected', [text('Too large.')], 'The agent rejected the task: Too large.'],
+    ['canceled', [], 'The agent cancelled the task and gave no reason.'],
   ] as const)('that is %s there has failed here', async (state, words, error) => {
     const { adaAndPainter, ask, another, remote, settle, store } = await openExternalPeers()
     const { ada, painter } = await adaAndPainter()

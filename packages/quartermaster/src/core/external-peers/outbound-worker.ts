@@ -21,7 +21,7 @@ export interface OutboundWorker {
 }
 
 export interface OutboundWorkerDeps extends TaskDeps {
-  readonly peers: Pick<ExternalPeers, 'placeOf' | 'suspect' | 'active'>
+  readonly peers: Pick<ExternalPeers, 'addressOf' | 'checkSoon' | 'active'>
   readonly watchers: Pick<Watchers, 'watch'>
   readonly organisation: Pick<Organisation, 'workspaces' | 'events'>
   readonly leaseMs: number
@@ -43,7 +43,7 @@ export function createOutboundWorker(deps: OutboundWorkerDeps): OutboundWorker {
   let isStarted = false
   let isStopped = false
 
-  async function look(): Promise<void> {
+  async function poll(): Promise<void> {
     if (!isStarted || isStopped) return
     await watchPeers()
     await takeDue()
@@ -113,12 +113,12 @@ export function createOutboundWorker(deps: OutboundWorkerDeps): OutboundWorker {
   }
 
   function failed(error: unknown): void {
-    log.warn('looking after the tasks of external peers failed and is tried again', { error: messageOf(error) })
+    log.warn('processing the tasks of external peers failed and is retried', { error: messageOf(error) })
   }
 
   // A task created or removed meanwhile does not wait for the next round.
-  const off = organisation.events.on('workspace.changed', () => void look().catch(failed))
-  const rounds = createRounds({ clock, everyMs: ROUND_MS, work: look, onError: failed })
+  const off = organisation.events.on('workspace.changed', () => void poll().catch(failed))
+  const rounds = createRounds({ clock, everyMs: ROUND_MS, work: poll, onError: failed })
 
   return {
     start() {

@@ -160,7 +160,7 @@ export function createTaskAttempt(deps: TaskDeps): (held: HeldTask, polls: PollS
     if ('message' in streamed) return reportMessage(attempt, streamed.message, message ?? ABOUT_TASK)
     if (signal.aborted) return 0
     const id = held.row.remoteId
-    if (id === null) throw new RemoteFailure('broken', 'It has ended its answer without a word.')
+    if (id === null) throw new RemoteFailure('broken', 'The agent ended its response without a task or a message.')
     const now = await remote.get(place, id, signal).catch(error => {
       if (streamed.task && error instanceof RemoteFailure && error.trouble === 'unknownTask') return streamed.task
       throw error
@@ -184,7 +184,7 @@ export function createTaskAttempt(deps: TaskDeps): (held: HeldTask, polls: PollS
     const why = plainLine(messageOf(error), 1_000)
     const trouble = error instanceof RemoteFailure ? error.trouble : undefined
     const facts = { task: task.id, peer: peer.workspace, error: why }
-    if (trouble === undefined) log.warn('a task for an external peer is stuck and is tried again', facts)
+    if (trouble === undefined) log.warn('a step of a task for an external peer failed and is retried', facts)
     if (!isOpen(task.state) && attempts >= MOST_CANCELS) {
       log.warn(CANCEL_FAILED, facts)
       return drop(held)
@@ -201,7 +201,7 @@ export function createTaskAttempt(deps: TaskDeps): (held: HeldTask, polls: PollS
 
 const UNAVAILABLE: ReadonlySet<string> = new Set(['unreachable', 'broken', 'busy'])
 /** The message reference for a stream that was only subscribed to. */
-const ABOUT_TASK: RemoteMessage = { messageId: 'heard', parts: [], taskId: 'heard' }
+const ABOUT_TASK: RemoteMessage = { messageId: 'subscribed', parts: [], taskId: 'subscribed' }
 
 async function unlessUnsupported(work: Promise<StreamResult>): Promise<StreamResult | undefined> {
   try {

@@ -1,6 +1,6 @@
 import { type OutgoingTaskRow } from '../../contracts/index.ts'
 import { type Cancel, type Cancellation, type CancelSignal, type Clock, createCancellation } from '../kernel/index.ts'
-import { remove, type Store, update, type Write } from '../store/index.ts'
+import { pagesOf, remove, type Store, update, type Write } from '../store/index.ts'
 
 /** A task leased by this process. */
 export interface HeldTask {
@@ -22,14 +22,11 @@ export interface HeldTask {
 /** Another process has the lease. */
 export class LeaseLost extends Error {}
 
-interface HeldTaskDeps {
-  readonly outbox: Outbox
-  readonly clock: Clock
-  readonly leaseMs: number
-}
-
 /** Keeps and renews the lease of a claimed task. */
-export function holdTask(claimed: OutgoingTaskRow, { outbox, clock, leaseMs }: HeldTaskDeps): HeldTask {
+export function holdTask(
+  claimed: OutgoingTaskRow,
+  { outbox, clock, leaseMs }: { readonly outbox: Outbox; readonly clock: Clock; readonly leaseMs: number },
+): HeldTask {
   let row = claimed
   let isWoken = false
   let isEnded = false
@@ -43,7 +40,7 @@ export function holdTask(claimed: OutgoingTaskRow, { outbox, clock, leaseMs }: H
   function save(set: Change): Promise<void> {
     const turn = saving.then(async () => {
       const saved = await outbox.save(row, set)
-      if (!saved) throw new LeaseLost('Another process looks after it.')
+      if (!saved) throw new LeaseLost('Another process has the lease.')
       row = saved
     })
     saving = turn.catch(() => {
@@ -142,14 +139,9 @@ export function createOutbox({ store, clock, self, leaseMs, isAlone }: OutboxDep
   return {
     async due() {
       const found: OutgoingTaskRow[] = []
-      for (let after: readonly (string | number)[] | undefined; ; ) {
-        const query = { where: { nextAt: { atMost: now() } }, order: { by: ['nextAt', 'id'] as const }, limit: PAGE }
-        const rows = await store.find('outgoingtasks', { ...query, ...(after && { after }) })
-        found.push(...rows.filter(isFree))
-        const last = rows.at(-1)
-        if (!last || rows.length < PAGE) return found
-        after = [last.nextAt, last.id]
-      }
+      const query = { where: { nextAt: { atMost: now() } }, order: { by: ['nextAt', 'id'] }, limit: PAGE } as const
+      for await (const rows of pagesOf(store, 'outgoingtasks', query)) found.push(...rows.filter(isFree))
+      return found
     },
     claim: async row => (isFree(row) ? write(row, lease()) : undefined),
     save: (row, set = {}) => write(row, { ...set, ...lease() }),

@@ -21,7 +21,7 @@ export interface TaskDeps {
   readonly log: Log
   readonly remote: RemoteAgents
   readonly outbox: Outbox
-  readonly peers: Pick<ExternalPeers, 'placeOf' | 'suspect'>
+  readonly peers: Pick<ExternalPeers, 'addressOf' | 'checkSoon'>
   readonly delegations: Pick<Delegations, 'reply' | 'note'>
   readonly messages: Pick<Messages, 'inbox'>
   readonly attachments: Attachments

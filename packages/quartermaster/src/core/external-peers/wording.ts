@@ -39,37 +39,34 @@ export function popMessages(words: readonly ActivityRow[]): Write[] {
   )
 }
 
-export const NO_RESULT = '(It is done, and nothing was said.)'
+export const NO_RESULT = '(The task is done. The agent sent no text.)'
 export const TASK_UNKNOWN =
-  'It does not know the task any more; it may have been restarted. Whether something of it was done is not known: look before you delegate it again.'
-export const CANCEL_FAILED = 'an external peer could not be told that its task was cancelled'
-export const NO_QUESTION = 'It wants to know more, and does not say what.'
+  'The agent no longer knows the task; it may have been restarted. Part of the task may be done: check before you delegate it again.'
+export const CANCEL_FAILED = 'cancelling a task at an external peer failed'
+export const NO_QUESTION = 'The agent asks for more information, but does not say what.'
 
 /** Why the task failed, in the agent's words if any. */
 export function failureWords(state: RemoteState, said: string): string {
   if (said !== '' && state === 'failed') return said
-  const did =
-    state === 'rejected'
-      ? 'It has not taken the task'
-      : state === 'canceled'
-        ? 'It has cancelled the task'
-        : 'It has failed'
-  return said === '' ? `${did}, and does not say why.` : `${did}: ${said}`
+  const did = state === 'rejected' || state === 'canceled' ? ENDED[state] : 'The agent failed'
+  return said === '' ? `${did} and gave no reason.` : `${did}: ${said}`
 }
+
+const ENDED = { rejected: 'The agent rejected the task', canceled: 'The agent cancelled the task' }
 
 /** A login there cannot be completed while a task waits. */
 export function needsLogin(peer: string, said: string): string {
   const words = said === '' ? '' : ` It says: ${said}`
-  return `It wants a person to sign in before it goes on, which cannot be done from here.${words} The owner can give "${peer}" a key: \`quartermaster peers remove ${peer}\`, then \`peers add\` with \`--secret\`.`
+  return `The agent requires a person to sign in, which is not possible from here.${words} The owner can give "${peer}" a key: \`quartermaster peers remove ${peer}\`, then \`peers add\` with \`--secret\`.`
 }
 
 /** What the owner can do about a peer that rejects our credentials. */
 export function credentialsRejected(peer: string, why: string): string {
-  return `${why} The owner keeps its key in secrets.json, and gives it to "${peer}" with \`quartermaster peers remove ${peer}\` and \`peers add … --secret NAME\`.`
+  return `${why} The owner stores the key in secrets.json and adds the peer again: \`quartermaster peers remove ${peer}\`, then \`peers add … --secret NAME\`.`
 }
 
 export function messageRejected(peer: string, why: string): string {
-  return `Your last message about the task was not taken by "${peer}": ${why}`
+  return `"${peer}" rejected your last message about the task: ${why}`
 }
 
 /** Limits of what a registering agent may say about itself. */
@@ -142,6 +139,6 @@ export function noSuchSecret(name: string): AppError {
 export function unknownExternalPeer(idOrName: string): AppError {
   return new AppError(
     'NAME_UNKNOWN',
-    `There is no external peer "${idOrName.slice(0, 100)}". List them and take one of those.`,
+    `There is no external peer "${idOrName.slice(0, 100)}". List the external peers and choose one.`,
   )
 }

@@ -151,9 +151,9 @@ export function createActivityLog({ store, clock, settings }: ActivityLogDeps): 
 }
 
 function cursorGone(firstCursor: string): AppError {
-  const message = 'This cursor is not of this log, or what came behind it is not kept any more.'
-  const way = `Go on with sinceSeconds=${USUAL_WINDOW_SECONDS}, or with the first cursor that counts: since=${firstCursor}.`
-  return new AppError('CURSOR_GONE', `${message} ${way} What waits is in the inbox in any case.`, {
+  const message = 'This cursor belongs to another log, or the rows after it were deleted.'
+  const way = `Continue with sinceSeconds=${USUAL_WINDOW_SECONDS}, or with the first valid cursor: since=${firstCursor}.`
+  return new AppError('CURSOR_GONE', `${message} ${way} Unread messages are still in the inbox.`, {
     details: { sinceSeconds: USUAL_WINDOW_SECONDS, firstCursor },
   })
 }

@@ -1,6 +1,6 @@
 import { messageOf, type Settings } from '../../contracts/index.ts'
 import { type Clock, createRounds, type Log, type Rounds } from '../kernel/index.ts'
-import { mustNotExist, remove, type Store, type Write } from '../store/index.ts'
+import { mustNotExist, pagesOf, remove, type Store, type Write } from '../store/index.ts'
 
 /** Deletes rows of logs that have been kept long enough. */
 export interface ActivityPruner {
@@ -41,18 +41,16 @@ export function createActivityPruner(deps: ActivityPrunerDeps): ActivityPruner {
   async function prune(): Promise<number> {
     // Cursors expire at the limit and rows an hour later, so that differing clocks leave no gap after a valid cursor.
     const createdAt = { below: Math.round(clock.now() - settings.activityDays * DAY_MS - HOUR_MS) }
-    const query = { where: { createdAt }, order: { by: ['createdAt', 'id'] as const }, limit: BATCH }
     const columns = ['id', 'createdAt', 'workspaceId', 'delegationId'] as const
+    const query = { where: { createdAt }, order: { by: ['createdAt', 'id'] }, columns, limit: BATCH } as const
     let count = 0
-    for (let after: readonly (string | number)[] | undefined; ; await clock.breathe()) {
-      const rows = rounds.isStopped()
-        ? []
-        : await store.find('activity', { ...query, columns, ...(after && { after }) })
-      const last = rows.at(-1)
-      if (!last) return count
+    if (rounds.isStopped()) return count
+    for await (const rows of pagesOf(store, 'activity', query)) {
       count += await deleteRows(rows)
-      after = [last.createdAt, last.id]
+      await clock.breathe()
+      if (rounds.isStopped()) break
     }
+    return count
   }
 
   /** Rows to keep: the newest, because sequence numbers would be reused, and those that wait in an inbox or for an answer. */

@@ -7,7 +7,7 @@ import {
   type WorkspaceRow,
 } from '../../contracts/index.ts'
 import { type CancelSignal, type Clock, createFullnessCheck } from '../kernel/index.ts'
-import { mustNotExist, remove, type Store, update, type Write } from '../store/index.ts'
+import { mustNotExist, pagesOf, remove, type Store, update, type Write } from '../store/index.ts'
 import { rowsWithin } from './activity-log.ts'
 import { type Post, type Sent } from './message.ts'
 import {
@@ -108,8 +108,7 @@ export function createInbox(deps: InboxDeps): Inbox {
     const readers = new Set<Reader>()
     let freeAt: number | undefined
     let messages = 0
-    for (let after: readonly number[] | undefined; ; ) {
-      const rows = await store.find('inbox', { where, order, limit: PAGE, ...(after && { after }) })
+    for await (const rows of pagesOf(store, 'inbox', { where, order, limit: PAGE })) {
       const held = rows.filter(({ leaseUntil }) => (leaseUntil ?? 0) <= latestEnd(now))
       freeAt ??= held[0]?.leaseUntil ?? undefined
       messages += held.length
@@ -117,11 +116,8 @@ export function createInbox(deps: InboxDeps): Inbox {
         conversations.add(conversationId)
         if (leaseOwner !== null) readers.add(leaseOwner)
       }
-      const last = rows.at(-1)
-      if (!last || rows.length < PAGE)
-        return { conversations, readers, freeAt, held: freeAt === undefined ? undefined : { messages, until: freeAt } }
-      after = [last.leaseUntil ?? now, last.sequence]
     }
+    return { conversations, readers, freeAt, held: freeAt === undefined ? undefined : { messages, until: freeAt } }
   }
 
   function pageBehind({ id: workspaceId, organisation }: Owner, after: number, limit: number) {
@@ -197,13 +193,13 @@ export function createInbox(deps: InboxDeps): Inbox {
       activeReaders.takes(reader, workspace.id)
       const [isOurs, { rows: messages }] = await Promise.all([lease(chosen, reader, now), contentOf(chosen, limit)])
       if (!isOurs) continue
-      await deps.tasks?.()?.taken(messages)
+      await deps.tasks?.()?.onTaken(messages)
       const next = messages.length < rows.length ? messages.at(-1)?.sequence : undefined
       const again = Math.min(freeAt ?? Number.POSITIVE_INFINITY, now + leaseMs)
       const left = next === undefined && others !== 'everybody' ? others.add(reader) : 'everybody'
       return { found: { rows: messages, next, held }, others: left, again }
     }
-    throw new AppError('STORE_BUSY', 'Others take from this inbox all the time. Try again in a moment.')
+    throw new AppError('STORE_BUSY', 'Too many readers take from this inbox at the same time. Try again in a moment.')
   }
 
   const count = ({ id: workspaceId, organisation }: Owner) => store.count('inbox', { workspaceId, organisation })
@@ -224,11 +220,11 @@ export function createInbox(deps: InboxDeps): Inbox {
   async function takeWaiting(request: TakeRequest, waitMs: number): Promise<Taken> {
     const { workspace, reader, signal, onWaiting } = request
     const inTurn = checkQueue.inTurn({ workspaceId: workspace.id, reader }, () => checkInbox(request))
-    const onTaken = await waitUntilFound(deps, { workspaceId: workspace.id, waitMs, signal, onWaiting }, inTurn)
+    const taken = await waitUntilFound(deps, { workspaceId: workspace.id, waitMs, signal, onWaiting }, inTurn)
     // "No message within the time" would be untrue here.
-    if (!onTaken && !signal?.aborted && watchers.isStopped())
+    if (!taken && !signal?.aborted && watchers.isStopped())
       throw new AppError('STOPPING', 'Quartermaster is stopping. Wait again in a moment.')
-    return onTaken ?? { ...NONE, held: signal?.aborted ? undefined : await heldFrom(workspace, reader) }
+    return taken ?? { ...NONE, held: signal?.aborted ? undefined : await heldFrom(workspace, reader) }
   }
 
   async function releaseLeases(workspaceId: string, leaseOwner: Reader): Promise<void> {
@@ -240,16 +236,12 @@ export function createInbox(deps: InboxDeps): Inbox {
 
   async function releaseOrphans(running: () => Promise<ReadonlySet<string>>): Promise<void> {
     const query = { where: { leaseUntil: { above: 0 } }, order: { by: ['id'] as const }, limit: PAGE }
-    for (let after: readonly string[] | undefined; ; ) {
-      const rows = await store.find('inbox', after ? { ...query, after } : query)
+    for await (const rows of pagesOf(store, 'inbox', query)) {
       // Queried after the rows were read: a process that starts meanwhile leases none of them.
-      const alive = rows.length > 0 ? await running() : new Set<string>()
+      const alive = await running()
       const orphaned = rows.filter(({ leaseOwner }) => leaseOwner !== null && isLeaseOrphaned(leaseOwner, alive))
       const leases = new Map(orphaned.map(row => [`${row.workspaceId} ${row.leaseOwner}`, row]))
       for (const { workspaceId, leaseOwner } of leases.values()) await releaseLeases(workspaceId, leaseOwner ?? '')
-      const last = rows.at(-1)
-      if (!last || rows.length < PAGE) return
-      after = [last.id]
     }
   }
 
@@ -292,7 +284,7 @@ async function whole(store: Store, rows: readonly InboxRow[]): Promise<readonly 
 /** The owner of tasks that messages carry. */
 export interface CarriedTasks {
   /** A reader was handed these messages. */
-  taken(rows: readonly ActivityRow[]): Promise<void>
+  onTaken(rows: readonly ActivityRow[]): Promise<void>
   /** The id of this workspace's open task that a message carries. */
   openIn(owner: WorkspaceRow, activityId: string): Promise<string | undefined>
   /** Whether this is an open task of this workspace. */
@@ -315,5 +307,5 @@ export const TASK_GUARD = 'delegation.version'
 
 /** The error for a change that lost against others every time. */
 export function taskBusy(id: string): AppError {
-  return new AppError('STORE_BUSY', `The task "${id}" changes all the time. Try again in a moment.`)
+  return new AppError('STORE_BUSY', `The task "${id}" keeps changing. Try again in a moment.`)
 }

@@ -100,14 +100,14 @@ export function refuseLarge({ text = '', parts = [] }: Pick<Body, 'text' | 'part
 
 /** The error for a message to a remote A2A agent that is about none of its tasks. */
 export function needsTask(name: string, taskId: string | null): AppError {
-  const why = taskId === null ? 'it is given tasks, and hears nothing else' : `the task "${taskId}" is over there`
-  return new AppError('REQUEST_REFUSED', `"${name}" is an A2A agent elsewhere: ${why}. Delegate what it is to do.`)
+  const why = taskId === null ? 'it only accepts tasks' : `its task "${taskId}" has ended`
+  return new AppError('REQUEST_REFUSED', `"${name}" is an external A2A agent: ${why}. Delegate a task instead.`)
 }
 
 export function foreignConversation(id: string): AppError {
   return new AppError(
     'INPUT_INVALID',
-    `The conversation "${id}" is one with another peer there. Leave it out, or take another id.`,
+    `The conversation "${id}" belongs to another peer. Leave it out, or use another id.`,
   )
 }
 

@@ -143,7 +143,7 @@ export function createSending(deps: SendingDeps): Sending {
     let last: SendConflict = { conflict: 'place' }
     for (let tries = 0; tries < TRIES; tries++) {
       const outcome = await post(await outgoing())
-      if (!('missed' in outcome)) return outcome
+      if (!('conflict' in outcome)) return outcome
       last = outcome
     }
     throw last.conflict === 'task' ? taskBusy(last.taskId) : await unreachable()
@@ -158,7 +158,7 @@ export function createSending(deps: SendingDeps): Sending {
     const row = await sentUnder(sentKey)
     if (!row) return undefined
     if (row.bodyDigest === bodyDigest) return { ...factsOf(row), isRepeat: true }
-    const message = 'Another message was sent under this key. Take a new key for a new message.'
+    const message = 'This key was used for another message. Use a new key for a new message.'
     throw new AppError('IDEMPOTENCY_CONFLICT', message)
   }
 
@@ -190,7 +190,7 @@ export function createSending(deps: SendingDeps): Sending {
 
   async function refuseFull(to: WorkspaceRow): Promise<void> {
     if (!(await inbox.isFull(to))) return
-    const message = `${MOST_WAITING_MESSAGES} messages wait in the inbox of "${to.workspace}" already, and it takes no more. Try again when it has read some.`
+    const message = `${MOST_WAITING_MESSAGES} messages already wait in the inbox of "${to.workspace}", which is the limit. Try again when it has read some.`
     throw new AppError('LIMIT_EXCEEDED', message, { details: { limit: MOST_WAITING_MESSAGES } })
   }
 
@@ -240,7 +240,7 @@ export function createSending(deps: SendingDeps): Sending {
     if (row && isOwn && row.direction === 'out' && row.peerKind === 'person') return row
     throw new AppError(
       'NAME_UNKNOWN',
-      'This workspace has said nothing in its chat that has this id. Take the id of an entry that is from it.',
+      'This workspace has posted no chat message with this id. Take the id of one of its entries.',
     )
   }
 
@@ -274,7 +274,7 @@ export function createSending(deps: SendingDeps): Sending {
     }
     throw new AppError(
       'INPUT_INVALID',
-      'This is a notice of the platform, and answers to it are not read. Take it out of the inbox.',
+      'This is a notice of the platform, which reads no answers. Take it out of the inbox.',
     )
   }
 
@@ -336,7 +336,7 @@ export function createSending(deps: SendingDeps): Sending {
         conversationId: chatOf(to.id),
         answers,
       })
-      if (!('missed' in outcome)) return outcome
+      if (!('conflict' in outcome)) return outcome
       throw new AppError(
         'EDIT_CONFLICT',
         `The workspace "${to.workspace}" was moved or archived meanwhile. Look again.`,

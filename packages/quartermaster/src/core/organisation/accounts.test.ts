@@ -131,7 +131,7 @@ describe('a join code', () => {
   it('says what stands against a name: also a token of that name that is still good', async () => {
     const { join, organisation } = await open()
     await organisation.tokens.create({ agent: 'ghost' })
-    const message = expect.stringContaining('still good')
+    const message = expect.stringContaining('still valid')
     await expect(join(undefined, 'ghost')).rejects.toMatchObject({ code: 'NAME_TAKEN', message })
   })
 

@@ -47,7 +47,7 @@ export function createApiService(handlers: Partial<Handlers>): ApiService {
   return {
     authorize,
     async answer(operation, visitor, request, context) {
-      admit(visitor, operation)
+      authorize(visitor, operation)
       const handle = handlers[operation] as ((...given: readonly unknown[]) => Promise<never>) | undefined
       if (!handle) throw new AppError('INTERNAL', `"${operation}" has no handler here.`)
       return handle(visitor, request, context)
@@ -55,10 +55,10 @@ export function createApiService(handlers: Partial<Handlers>): ApiService {
   }
 }
 
-function admit(visitor: ApiCaller | undefined, operation: ApiOperation): void {
+function authorize(visitor: ApiCaller | undefined, operation: ApiOperation): void {
   const { who, scope }: ApiRoute = API[operation]
   if (who.includes('anyone')) return
-  if (!visitor) throw new AppError('TOKEN_INVALID', 'This needs a token that counts. Send "Authorization: Bearer …".')
+  if (!visitor) throw new AppError('TOKEN_INVALID', 'This needs a valid token. Send "Authorization: Bearer …".')
   if (!who.includes(visitor.kind)) {
     const message = `This is for ${who.map(kind => WHO[kind]).join(' or ')}; your token is ${WHOSE[visitor.kind]}.`
     throw new AppError('REQUEST_REFUSED', message)

@@ -225,7 +225,7 @@ function taken(name: string): AppError {
 
 /** One answer for a wrong, used, expired or revoked code, which tells a guesser nothing. */
 function refused(): AppError {
-  const message = 'This join code is not good: it is wrong, or used, or over, or was taken back.'
+  const message = 'This join code is invalid: unknown, used, expired or revoked.'
   return new AppError('TOKEN_INVALID', `${message} Ask the person who gave it for another.`)
 }
 

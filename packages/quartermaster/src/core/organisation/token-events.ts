@@ -1,6 +1,6 @@
 import { type TokenRow } from '../../contracts/index.ts'
 import { type Cancel, type Clock } from '../kernel/index.ts'
-import { type Store, type StoreNews } from '../store/index.ts'
+import { allRows, type Store, type StoreNews } from '../store/index.ts'
 
 /** Keeps cached tokens in step with changes of other processes. */
 interface TokenNews {
@@ -72,7 +72,7 @@ export function createTokenNews({ store, clock, news, take, forget }: TokenNewsD
 
   async function readAll(): Promise<void> {
     const before = losses
-    const rows = await unchanged(() => allTokens(store))
+    const rows = await unchanged(() => allRows(store, 'tokens', {}))
     for (const row of rows) take(row)
     forget({ allBut: new Set(rows.map(({ hash }) => hash)) })
     // Changes during another disconnection may not have been read.
@@ -122,18 +122,6 @@ export function createTokenNews({ store, clock, news, take, forget }: TokenNewsD
     changedHere: () => void changes++,
     fresh: hash => (isFresh() ? undefined : readOne(hash)),
     isFresh,
-  }
-}
-
-async function allTokens(store: Store): Promise<readonly TokenRow[]> {
-  const all: TokenRow[] = []
-  for (let after: readonly (string | number)[] | undefined; ; ) {
-    const query = { order: { by: ['id' as const] }, limit: PAGE }
-    const rows = await store.find('tokens', after ? { ...query, after } : query)
-    all.push(...rows)
-    const last = rows.at(-1)
-    if (!last || rows.length < PAGE) return all
-    after = [last.id]
   }
 }
 

@@ -60,7 +60,7 @@ describe('workspaces', () => {
   it('get no name for which an earlier token of an agent is still good', async () => {
     const { organisation, make } = await open()
     await organisation.tokens.create({ agent: 'ghost' })
-    const message = expect.stringContaining('still good')
+    const message = expect.stringContaining('still valid')
     await expect(make({ name: 'ghost' })).rejects.toMatchObject({ code: 'NAME_TAKEN', message })
   })
 

@@ -204,11 +204,11 @@ export function refusedDraft({ workspace }: WorkspaceRow, guard: string | undefi
   if (guard === 'workspace.parent')
     return new AppError('EDIT_CONFLICT', 'The workspace above it was archived meanwhile. Look again.')
   if (guard === 'workspace.token') {
-    const message = `A token of an agent that was named "${workspace}" is still good, and would let its holder in.`
+    const message = `A token of an agent that was named "${workspace}" is still valid and would give its holder access.`
     return new AppError('NAME_TAKEN', `${message} Revoke it first, or choose another name.`)
   }
   if (guard === 'workspace.case') {
-    const message = `A workspace is named like "${workspace}" but for capital and small letters.`
+    const message = `A workspace has the same name as "${workspace}" except for upper and lower case.`
     return new AppError('NAME_TAKEN', `${message} Choose another name.`)
   }
   return new AppError('NAME_TAKEN', `A workspace is named "${workspace}" already. Choose another name.`)
@@ -314,22 +314,9 @@ export function createTree(rows: readonly WorkspaceRow[]): Tree {
 /** A position in an organisation, and whether an agent may have it. */
 export type NamedPlace = Pick<WorkspaceRow, 'organisation' | 'workspace' | 'status'>
 
-/** The store's page limit. */
-const PAGE = 1_000
-const COLUMNS = ['id', 'organisation', 'workspace', 'status'] as const
-
 /** The positions of all workspaces of all organisations, or of those with these ids. */
 export async function placesIn(store: Store, ids?: readonly string[]): Promise<NamedPlace[]> {
-  const found: NamedPlace[] = []
-  for (let after: readonly string[] | undefined; ; ) {
-    const where = ids ? { id: { in: ids } } : {}
-    const query = { where, order: { by: ['id'] as const }, columns: COLUMNS, limit: PAGE }
-    const rows = await store.find('workspaces', after ? { ...query, after } : query)
-    found.push(...rows)
-    const last = rows.at(-1)
-    if (!last || rows.length < PAGE) return found
-    after = [last.id]
-  }
+  return allRows(store, 'workspaces', ids ? { id: { in: ids } } : {}, ['organisation', 'workspace', 'status'])
 }
 
 /** A workspace as shown to others. `above` has its ancestors, nearest first. */
@@ -395,7 +382,7 @@ export function pageOf(
 ): { items: readonly WorkspaceRow[]; nextCursor: string | null } {
   const before = cursor === undefined ? -1 : rows.findIndex(({ id }) => id === cursor)
   if (cursor !== undefined && before < 0)
-    throw new AppError('CURSOR_GONE', 'What this cursor points at is not in the list any more. Begin again without it.')
+    throw new AppError('CURSOR_GONE', 'The item of this cursor is no longer in the list. Start again without a cursor.')
   const end = before + 1 + limit
   const items = rows.slice(before + 1, end)
   return { items, nextCursor: end < rows.length ? (items.at(-1)?.id ?? null) : null }

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { Clock, Ids } from '../kernel/index.ts'
 import type { StorageAccess } from '../operations/index.ts'
-import { insert, remove, type SealContext, update } from '../store/index.ts'
+import { allRows, insert, remove, type SealContext, update } from '../store/index.ts'
 
 /** The tokens of a person who signed in at an upstream. */
 export const UpstreamLogin = z.object({
@@ -59,7 +59,7 @@ export interface UpstreamCredentialStore {
   /** Agents with a login of their own at an upstream. */
   agentsAt(upstream: string): Promise<string[]>
   /** Logins by upstream, those of agents included, whether the upstream is configured or not. */
-  countNames(): Promise<ReadonlyMap<string, number>>
+  counts(): Promise<ReadonlyMap<string, number>>
   /** Returns whether there was one. */
   forget(owner: LoginOwner): Promise<boolean>
   /** Removes all logins at an upstream, those of agents included. */
@@ -90,15 +90,8 @@ export function createUpstreamCredentials({ storage, clock, ids }: UpstreamCrede
 
   async function rows(isWanted: (name: string) => boolean) {
     const { store } = await storage.open()
-    const found: Kept[] = []
-    for (let after: [string] | undefined; ; ) {
-      const query = { columns: ['id', 'name', 'workspace'], order: { by: ['id'] }, limit: PAGE } as const
-      const page = await store.find('secrets', after ? { ...query, after } : query)
-      found.push(...page.filter(({ name }) => isWanted(name)))
-      const last = page.at(-1)
-      if (!last || page.length < PAGE) return found
-      after = [last.id]
-    }
+    const found = await allRows(store, 'secrets', {}, ['id', 'name', 'workspace'])
+    return found.filter(({ name }) => isWanted(name))
   }
 
   async function rowsAt(upstream: string) {
@@ -219,8 +212,8 @@ export function createUpstreamCredentials({ storage, clock, ids }: UpstreamCrede
       reportedUpstreams.add(upstream)
       return all.filter(({ name }) => name !== shared).map(({ workspace }) => workspace)
     },
-    async countNames() {
-      return amounts((await rows(isLogin)).map(({ name }) => upstreamOf(name)))
+    async counts() {
+      return countNames((await rows(isLogin)).map(({ name }) => upstreamOf(name)))
     },
     async forget(owner) {
       const { name, workspace } = rowKeyOf(owner)
@@ -242,8 +235,6 @@ export function createUpstreamCredentials({ storage, clock, ids }: UpstreamCrede
 
 /** No processes write one login this often at the same moment. */
 const MOST_ATTEMPTS = 5
-
-const PAGE = 1_000
 
 interface Place {
   readonly workspace: string
@@ -289,7 +280,7 @@ export function wantedWith(before: string | undefined, more: string | undefined)
 }
 
 /** Counts equal names. */
-export function amounts(names: Iterable<string>): ReadonlyMap<string, number> {
+export function countNames(names: Iterable<string>): ReadonlyMap<string, number> {
   const found = new Map<string, number>()
   for (const name of names) found.set(name, (found.get(name) ?? 0) + 1)
   return found

@@ -62,7 +62,7 @@ export function createMentions(): Mentions {
       return spoken
     },
     markReported(spoken) {
-      for (const [id, told] of spoken) {
+      for (const [id, reported] of spoken) {
         const mention = known.get(id)
         if (mention) known.set(id, { ...mention, reported })
       }

@@ -1,7 +1,7 @@
 import { AppError, PinKind, type PinRow, type ReviewItem, type UpstreamFinding } from '../../contracts/index.ts'
 import { type Clock, type Digest, didYouMean, inTurns } from '../kernel/index.ts'
-import { allRows, insert, mustExist, remove, type Store, update, type Write } from '../store/index.ts'
-import { amounts } from './credentials.ts'
+import { allRows, insert, mustExist, pagesOf, remove, type Store, update, type Write } from '../store/index.ts'
+import { countNames } from './credentials.ts'
 import { judge, NOTHING_BEFORE, type PinWrite, pinId } from './judge.ts'
 import { type Listing, type ReadListing, readListing, type SeenDefinition } from './listing.ts'
 import { createMentions, type Mentions } from './mentions.ts'
@@ -181,7 +181,7 @@ export function createPinBook({ storage, clock, digest, scanner }: PinBookDeps):
     },
     async counts() {
       const pins = await allRows(await open(), 'pins', PLACE, ['upstream'])
-      return amounts(pins.map(({ upstream }) => upstream))
+      return countNames(pins.map(({ upstream }) => upstream))
     },
     async forget(upstream) {
       const store = await open()
@@ -270,12 +270,9 @@ async function reviewable(store: Store, where: Pick<PinFilter, 'upstream'>): Pro
 
 async function allPins(store: Store, filter: PinFilter): Promise<PinRow[]> {
   const pins: PinRow[] = []
-  const query = { where: { ...PLACE, ...filter }, order: { by: ['id' as const] }, limit: PAGE }
-  for (let after: string | undefined; ; after = pins.at(-1)?.id) {
-    const page = await store.find('pins', after === undefined ? query : { ...query, after: [after] })
-    for (const pin of page) pins.push(pin)
-    if (page.length < PAGE) return pins
-  }
+  const query = { where: { ...PLACE, ...filter }, order: { by: ['id'] }, limit: PAGE } as const
+  for await (const page of pagesOf(store, 'pins', query)) pins.push(...page)
+  return pins
 }
 
 /** Reads them in as many queries as it takes. */

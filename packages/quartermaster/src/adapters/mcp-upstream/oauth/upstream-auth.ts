@@ -111,7 +111,7 @@ export function createUpstreamAuth({ credentials, leases, clock, ids, resolve }:
     },
     isSignedIn: async (owner, upstream) => (await loginOf(owner, upstream)) !== undefined,
     agentsAt: credentials.agentsAt,
-    amounts: credentials.countNames,
+    amounts: credentials.counts,
     isIssuerAway: renewals.isIssuerAway,
     recall: credentials.recall,
     async forget(owner) {

@@ -148,7 +148,7 @@ export interface ReviewQueue {
 
 interface ReviewQueueDeps {
   readonly name: string
-  readonly pins: Pick<PinBook, 'recall' | 'see' | 'lookAgain' | 'claim'>
+  readonly pins: Pick<PinBook, 'recall' | 'see' | 'recheck' | 'claim'>
   readonly offer: Offer
   config(): UpstreamConfig
   otherTools(): Promise<OtherNames>
