@@ -7,7 +7,7 @@ import {
 import { type ApiCaller, type Handlers, type Organisation, workspaceOf } from '../organisation/index.ts'
 import { type AttachmentReader, attachmentFacts, createDownloads, type Downloads } from './content.ts'
 import { type AttachmentUses, createUses } from './pruner.ts'
-import { type AttachmentSettings, createUploads, type UploadDeps, mostBytes, type ReceiveUpload } from './upload.ts'
+import { type AttachmentSettings, createUploads, mostBytes, type ReceiveUpload, type UploadDeps } from './upload.ts'
 
 /** Files that people and workspaces upload, stored by content hash. */
 export interface Attachments extends AttachmentUses {
@@ -49,7 +49,7 @@ function nameOf(visitor: ApiCaller): string {
   return visitor.kind === 'person' ? visitor.name : 'owner'
 }
 
-export interface AttachmentServiceDeps {
+interface AttachmentServiceDeps {
   readonly attachments: Pick<Attachments, 'open' | 'receive'>
   readonly organisation: Organisation
   readonly settings: AttachmentSettings

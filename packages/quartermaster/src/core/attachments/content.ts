@@ -77,26 +77,18 @@ async function* storedChunks(
   }
 }
 
-interface KeptContent {
-  readonly blobId: string
-  readonly size: number
-  readonly sha256: string
-}
-
 /** Whether the stored content is complete and unchanged. */
-export async function isIntact(store: Store, openDigest: () => RunningDigest, content: KeptContent): Promise<boolean> {
+export async function isIntact(
+  store: Store,
+  openDigest: () => RunningDigest,
+  content: { blobId: string; size: number; sha256: string },
+): Promise<boolean> {
   const digest = openDigest()
   for await (const piece of storedChunks(store, content)) {
     if (!piece) return false
     digest.add(piece)
   }
   return digest.end() === content.sha256
-}
-
-interface OutletDeps {
-  readonly store: Store
-  readonly log: Log
-  openDigest(): RunningDigest
 }
 
 /** Serves files to those who may read them. */
@@ -106,7 +98,15 @@ export interface Downloads {
   open(reader: AttachmentReader, id: string): Promise<OpenedAttachment>
 }
 
-export function createDownloads({ store, log, openDigest }: OutletDeps): Downloads {
+export function createDownloads({
+  store,
+  log,
+  openDigest,
+}: {
+  store: Store
+  log: Log
+  openDigest(): RunningDigest
+}): Downloads {
   async function find(reader: AttachmentReader, id: string): Promise<AttachmentRow> {
     const row = await store.get('attachments', id)
     if (!row || !(await mayRead(reader, row))) throw unknownAttachment(id)

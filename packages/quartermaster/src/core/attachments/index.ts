@@ -1,5 +1,4 @@
 export {
-  type AttachmentServiceDeps,
   type Attachments,
   attachmentHandlers,
   createAttachmentService,
@@ -7,11 +6,9 @@ export {
 } from './attachments.ts'
 export { type AttachmentReader, attachmentChip, type RunningDigest, type Upload } from './content.ts'
 export {
-  type AttachmentPruner,
-  type AttachmentPrunerDeps,
   type AttachmentUses,
   attachmentGone,
   createAttachmentPruner,
   isAttachmentGone,
 } from './pruner.ts'
-export { type AttachmentSettings, type UploadDeps, MOST_UNUSED, mostBytes } from './upload.ts'
+export { type AttachmentSettings, MOST_UNUSED, mostBytes, type UploadDeps } from './upload.ts'

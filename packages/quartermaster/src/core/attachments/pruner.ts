@@ -24,7 +24,7 @@ import { type AttachmentReader, type Downloads, messageAttachment } from './cont
 import { createRemoval, endContent } from './upload.ts'
 
 /** Removes attachments without a message and incomplete uploads. */
-export interface AttachmentPruner {
+interface AttachmentPruner {
   /** Prunes now and every hour. */
   start(): void
   /** Resolves when the present step is done. */
@@ -33,7 +33,7 @@ export interface AttachmentPruner {
   prune(): Promise<number>
 }
 
-export interface AttachmentPrunerDeps {
+interface AttachmentPrunerDeps {
   readonly store: Store
   readonly clock: Clock
   readonly log: Log

@@ -8,7 +8,7 @@ import {
 } from '../../contracts/index.ts'
 import { type Clock, type Ids, type Log } from '../kernel/index.ts'
 import { insert, mustExist, mustNotExist, remove, type Store, update, type Write } from '../store/index.ts'
-import { attachmentFacts, inChunks, isIntact, chunkId, type RunningDigest, type Upload } from './content.ts'
+import { attachmentFacts, chunkId, inChunks, isIntact, type RunningDigest, type Upload } from './content.ts'
 
 export interface UploadDeps {
   readonly store: Store
@@ -115,7 +115,9 @@ export function createUploads({ store, clock, ids, log, openDigest, settings }: 
 
   function writesOf(whole: Whole, same: Same | undefined): readonly Write[] {
     if (!same) return addContent(whole, now())
-    return same.isWhole ? shareContent(whole, same.id) : [...replaceDamaged(same.id, whole.incoming), ...addContent(whole, now())]
+    return same.isWhole
+      ? shareContent(whole, same.id)
+      : [...replaceDamaged(same.id, whole.incoming), ...addContent(whole, now())]
   }
 
   function rowOf({ incoming: { upload, size }, sha256 }: Whole, blobId: string): AttachmentRow {
@@ -230,14 +232,12 @@ export function mostBytes({ attachmentMegabytes }: AttachmentSettings): number {
   return attachmentMegabytes * MEGABYTE
 }
 
-/** Deletes ended content. The pruner finishes interrupted deletions. */
-type Removal = (blobId: string) => Promise<void>
-
 /** Chunks deleted per commit, so that other commits wait for a few megabytes at most. */
 const CHUNK_BATCH = 32
 
-export function createRemoval({ store, clock }: { readonly store: Store; readonly clock: Clock }): Removal {
-  return async blobId => {
+/** Deletes ended content. The pruner finishes interrupted deletions. */
+export function createRemoval({ store, clock }: { readonly store: Store; readonly clock: Clock }) {
+  return async (blobId: string): Promise<void> => {
     for (let below = CHUNK_BATCH; (await store.count('chunks', { blobId })) > 0; below += CHUNK_BATCH) {
       await store.commit([remove('chunks', { where: { blobId, position: { below } }, rows: 'any' })])
       await clock.breathe()

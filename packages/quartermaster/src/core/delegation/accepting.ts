@@ -12,18 +12,13 @@ import {
   type WorkspaceRow,
 } from '../../contracts/index.ts'
 import { canonicalJson, type Digest } from '../kernel/index.ts'
-import { foreignConversation } from '../messages/index.ts'
+import { bytesOf, foreignConversation } from '../messages/index.ts'
 import { reachedPeer } from '../organisation/index.ts'
 import { insert, mustExist, mustNotExist, type Write } from '../store/index.ts'
 import { heldTasks, type Ledger, type LedgerDeps } from './ledger.ts'
 import { type ChainPosition, chainPosition, enforceTurnLimit } from './limits.ts'
-import { askedDraft, bytesOf, deliver } from './notices.ts'
+import { askedDraft, deliver } from './notices.ts'
 import { filesOf } from './wording.ts'
-
-interface Accepting {
-  /** Stores a new delegation and hands it to the peer, or queues it. The same key and content is the same delegation. */
-  accept(asker: WorkspaceRow, wish: DelegationWish, options?: AcceptOptions): Promise<Accepted>
-}
 
 export interface AcceptOptions {
   /** A conversation of the two workspaces; a new one by default. */
@@ -53,7 +48,7 @@ interface AcceptingDeps extends LedgerDeps {
 /** A failed try means that another task got the place, or a workspace has moved. */
 const TRIES = 50
 
-export function createAccepting(deps: AcceptingDeps): Accepting {
+export function createAccepting(deps: AcceptingDeps) {
   const { store, clock, ids, digest, messages, ledger, settings, tell } = deps
   const { workspaces } = deps.organisation
 
@@ -62,10 +57,7 @@ export function createAccepting(deps: AcceptingDeps): Accepting {
     const [row] = await store.find('delegations', { where: { askKey }, limit: 1 })
     if (!row) return undefined
     if (row.bodyDigest === bodyDigest) return { row, isRepeat: true }
-    throw new AppError(
-      'IDEMPOTENCY_CONFLICT',
-      'This key was used for another task. Use a new key for a new task.',
-    )
+    throw new AppError('IDEMPOTENCY_CONFLICT', 'This key was used for another task. Use a new key for a new task.')
   }
 
   /** A peer is the same by id and by name, even if it cannot be reached any more. */
@@ -100,12 +92,13 @@ export function createAccepting(deps: AcceptingDeps): Accepting {
     return chainPosition({ asker, peer, held, queued, forTask, hopsBefore, mostHops: settings.delegationHops })
   }
 
-  async function slotFor({ organisation, id: toId, workspace, ...peer }: WorkspaceRow): Promise<number | null> {
+  async function slotFor(peer: WorkspaceRow): Promise<number | null> {
+    const { organisation, id: toId, workspace } = peer
     const queued = await store.count('delegations', { organisation, toId, state: 'queued' })
     if (queued >= MOST_QUEUED_DELEGATIONS) throw full(workspace, MOST_QUEUED_DELEGATIONS)
     // A new task does not overtake waiting ones.
     if (queued > 0) return null
-    return (await ledger.freeSlot({ organisation, id: toId, workspace, ...peer })) ?? null
+    return (await ledger.freeSlot(peer)) ?? null
   }
 
   function rowOf(
@@ -194,7 +187,8 @@ export function createAccepting(deps: AcceptingDeps): Accepting {
   }
 
   return {
-    async accept(from, wish, options = {}) {
+    /** Stores a new delegation and hands it to the peer, or queues it. The same key and content is the same delegation. */
+    async accept(from: WorkspaceRow, wish: DelegationWish, options: AcceptOptions = {}): Promise<Accepted> {
       const { conversationId, parts } = options
       refuseLarge(wish.task, parts)
       const more = { ...(conversationId !== undefined && { conversationId }), ...(parts && { parts }) }

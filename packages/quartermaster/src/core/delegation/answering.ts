@@ -11,22 +11,10 @@ import {
   type WorkspaceRow,
 } from '../../contracts/index.ts'
 import { canonicalJson, type Digest } from '../kernel/index.ts'
-import type { MessageDraft } from '../messages/index.ts'
+import { bytesOf, type MessageDraft } from '../messages/index.ts'
 import { type Ledger, type LedgerDeps, nextStep, type StepParts } from './ledger.ts'
-import { bytesOf, characterStart, replyDraft, resultText, truncated } from './notices.ts'
+import { characterStart, replyDraft, resultText, truncated } from './notices.ts'
 import { filesOf, notDelivered } from './wording.ts'
-
-/** Answers of peers to their tasks. */
-interface Answering {
-  /** Records progress or the result. Throws `DELEGATION_ENDED`. */
-  reply(row: DelegationRow, peer: WorkspaceRow, said: PeerWords, answered?: string): Promise<Answered>
-  /** Records progress for readers of the task, without a message. */
-  note(row: DelegationRow, words: string | undefined): Promise<DelegationRow>
-  /** The answer given under the same key before. Throws `IDEMPOTENCY_CONFLICT` if it differs. */
-  repeatOf(row: DelegationRow, said: PeerWords): Promise<Answered | undefined>
-  /** The end of a closed task, if these words ended it. */
-  endedWith(row: DelegationRow, said: PeerWords): Answered | undefined
-}
 
 export interface PeerWords extends DelegationReply {
   /** The same key with the same content is the same answer. */
@@ -48,10 +36,14 @@ interface AnsweringDeps extends LedgerDeps {
   readonly digest: Digest
 }
 
-export function createAnswering(deps: AnsweringDeps): Answering {
+/** Answers of peers to their tasks. */
+export function createAnswering(deps: AnsweringDeps) {
   const { store, ids, digest, messages, ledger, attachments } = deps
 
-  function keyed({ id, organisation, toId }: DelegationRow, { idempotencyKey, ...said }: PeerWords): Key | undefined {
+  function keyed(
+    { id, organisation, toId }: DelegationRow,
+    { idempotencyKey, ...said }: PeerWords,
+  ): { sentKey: string; bodyDigest: string } | undefined {
     if (idempotencyKey === undefined) return undefined
     const { outcome = 'completed', message, parts, named, attachments: files } = said
     return {
@@ -60,6 +52,7 @@ export function createAnswering(deps: AnsweringDeps): Answering {
     }
   }
 
+  /** The answer given under the same key before. Throws `IDEMPOTENCY_CONFLICT` if it differs. */
   async function repeatOf(row: DelegationRow, said: PeerWords): Promise<Answered | undefined> {
     const key = keyed(row, said)
     const [before] = key ? await store.find('activity', { where: { sentKey: key.sentKey }, limit: 1 }) : []
@@ -75,6 +68,7 @@ export function createAnswering(deps: AnsweringDeps): Answering {
     return endOf(now)
   }
 
+  /** The end of a closed task, if these words ended it. */
   function endedWith(row: DelegationRow, { message, attachments: files = [], parts: own = [] }: PeerWords) {
     const isMore = files.length > 0 || own.length > 0
     return row.state === 'completed' && row.result?.text === message && !isMore ? endOf(row) : undefined
@@ -87,6 +81,7 @@ export function createAnswering(deps: AnsweringDeps): Answering {
     throw new AppError('LIMIT_EXCEEDED', message, { details: { limit: MOST_WAITING_MESSAGES } })
   }
 
+  /** Records progress or the result. Throws `DELEGATION_ENDED`. */
   async function reply(row: DelegationRow, peer: WorkspaceRow, said: PeerWords, answered?: string): Promise<Answered> {
     const { outcome = 'completed', message = '', parts: own = [] } = said
     const files = await filesOf(attachments, peer, said.attachments ?? [])
@@ -123,6 +118,7 @@ export function createAnswering(deps: AnsweringDeps): Answering {
     return { row: done, messageId, isRepeat: false }
   }
 
+  /** Records progress for readers of the task, without a message. */
   function note(row: DelegationRow, words: string | undefined): Promise<DelegationRow> {
     const isDone = (now: DelegationRow) =>
       now.state === 'in_progress' && (words === undefined || shortenedText(words) === now.progress)
@@ -138,11 +134,6 @@ export function createAnswering(deps: AnsweringDeps): Answering {
 
 function endOf(row: DelegationRow): Answered {
   return { row, messageId: row.noticeId?.replace(/_in$/, '') ?? '', isRepeat: true }
-}
-
-interface Key {
-  readonly sentKey: string
-  readonly bodyDigest: string
 }
 
 const EVENT = { completed: 'complete', failed: 'fail', in_progress: 'progress' } as const

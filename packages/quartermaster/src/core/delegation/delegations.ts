@@ -74,14 +74,14 @@ export interface Delegations {
   stop(): Promise<void>
 }
 
-export interface WaitForEnd {
+interface WaitForEnd {
   readonly waitMs: number
   readonly signal?: CancelSignal | undefined
   /** Called on every change, and from time to time without one. */
   onChange?(row: DelegationRow): void
 }
 
-export interface DelegationsDeps {
+interface DelegationsDeps {
   readonly store: Store
   readonly clock: Clock
   readonly ids: Ids
@@ -262,7 +262,7 @@ const PROGRESS_MS = 15_000
 /** As many as a model looks through for a lost task. */
 const MOST_OPEN = 10
 
-export interface DelegationServiceDeps {
+interface DelegationServiceDeps {
   readonly delegations: Delegations
   readonly organisation: Organisation
   readonly settings: Pick<Settings, 'delegationWaitSeconds'>
@@ -317,7 +317,7 @@ function wordsFor({ state, progress, toName }: DelegationRow): string {
 
 const literal = (text: string) => escapeLine(JSON.stringify(text))
 
-export interface DelegationHandlersDeps {
+interface DelegationHandlersDeps {
   readonly delegations: Delegations
   readonly organisation: Organisation
 }

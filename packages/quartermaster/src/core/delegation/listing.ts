@@ -20,18 +20,16 @@ export interface ListQuery {
   readonly cursor?: string | undefined
 }
 
-interface ListingDeps {
-  readonly store: Store
-  readonly ledger: Pick<Ledger, 'get'>
-  readonly organisation: Pick<Organisation, 'workspaces' | 'presence'>
-}
-
 /** Lists delegations in pages, newest first. Throws `CURSOR_GONE` for a row that was deleted. */
 export function createListing({
   store,
   ledger,
   organisation: { workspaces, presence },
-}: ListingDeps): (query: ListQuery) => Promise<DelegationPage> {
+}: {
+  store: Store
+  ledger: Pick<Ledger, 'get'>
+  organisation: Pick<Organisation, 'workspaces' | 'presence'>
+}): (query: ListQuery) => Promise<DelegationPage> {
   /** The row of a cursor, if the list may contain it. */
   async function positionOf(
     organisation: string,

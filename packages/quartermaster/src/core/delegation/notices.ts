@@ -8,6 +8,7 @@ import {
   type WorkspaceRow,
 } from '../../contracts/index.ts'
 import {
+  bytesOf,
   draftMessage,
   type MessageDraft,
   messageText,
@@ -144,12 +145,6 @@ export function truncated(text: string, length: number): string {
 export function characterStart(text: string, at: number): number {
   const code = text.charCodeAt(at - 1)
   return at < text.length && code >= 0xd8_00 && code <= 0xdb_ff ? at - 1 : at
-}
-
-const encoder = new TextEncoder()
-
-export function bytesOf(text: string): number {
-  return encoder.encode(text).byteLength
 }
 
 /** Whether it is a remote A2A agent: it reads no inbox, and tasks are sent to it. */

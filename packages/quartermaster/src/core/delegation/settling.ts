@@ -1,6 +1,6 @@
 import { type ActivityRow, type DelegationRow, type Settings, type WorkspaceRow } from '../../contracts/index.ts'
 import { type Clock, type Ids } from '../kernel/index.ts'
-import { type CarriedTasks, TASK_GUARD, type TaskChange, requeueDraft } from '../messages/index.ts'
+import { type CarriedTasks, requeueDraft, TASK_GUARD, type TaskChange } from '../messages/index.ts'
 import { allRows, remove, type Store, update, type Write } from '../store/index.ts'
 import { type Answered, type PeerWords } from './answering.ts'
 import {
@@ -160,14 +160,6 @@ interface Why {
   readonly isKnown?: boolean
 }
 
-/** Hands out tasks again that a reader took from the inbox and seems to have lost. */
-interface Redelivery {
-  /** Open tasks whose peer has been silent for long. */
-  lostTasks(rows: readonly OpenTask[]): Promise<readonly OpenTask[]>
-  /** Puts the task into the peer's inbox again. It keeps its place. */
-  redeliver(task: Pick<OpenTask, 'id' | 'organisation'>): Promise<void>
-}
-
 export type OpenTask = Pick<
   DelegationRow,
   'id' | 'organisation' | 'toId' | 'state' | 'conversationId' | 'updatedAt' | 'progress' | 'progressAt'
@@ -181,7 +173,8 @@ export interface RedeliveryDeps {
   readonly settings: Pick<Settings, 'delegationQuietSeconds'>
 }
 
-export function createRedelivery({ store, clock, ids, ledger, settings }: RedeliveryDeps): Redelivery {
+/** Hands out tasks again that a reader took from the inbox and seems to have lost. */
+export function createRedelivery({ store, clock, ids, ledger, settings }: RedeliveryDeps) {
   /** A task that changed since is not silent. */
   const silentSince = () => Math.round(clock.now() - settings.delegationQuietSeconds * 1_000)
 
@@ -189,6 +182,7 @@ export function createRedelivery({ store, clock, ids, ledger, settings }: Redeli
     return row.state === 'in_progress' && row.updatedAt <= silentSince() && !isAsking(row)
   }
 
+  /** Open tasks whose peer has been silent for long. */
   async function lostTasks(rows: readonly OpenTask[]): Promise<readonly OpenTask[]> {
     let left: readonly OpenTask[] = rows.filter(isSilent)
     for (const isInProgress of [withWaitingMessage, withOutgoingTask, withSubtask]) {
@@ -226,6 +220,7 @@ export function createRedelivery({ store, clock, ids, ledger, settings }: Redeli
     return new Set(found.flat().flatMap(({ parentId }) => parentId ?? []))
   }
 
+  /** Puts the task into the peer's inbox again. It keeps its place. */
   async function redeliver({ organisation, id }: Pick<OpenTask, 'id' | 'organisation'>): Promise<void> {
     const row = await ledger.get(organisation, id)
     // Another process was faster, or the peer has answered meanwhile.

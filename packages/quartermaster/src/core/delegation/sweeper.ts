@@ -4,20 +4,6 @@ import { mustNotExist, pagesOf, type Query, remove } from '../store/index.ts'
 import { OPEN_STATES } from './ledger.ts'
 import { createRedelivery, type OpenTask, type RedeliveryDeps, type Settling } from './settling.ts'
 
-/** Ends tasks that nothing else ends: expired ones and those of archived workspaces. Hands out lost tasks again. */
-interface Sweeper {
-  start(): void
-  /** Schedules a sweep for this time. */
-  expect(at: number): void
-  /** Sweeps once, now. */
-  sweep(): Promise<void>
-  /** Deletes tasks closed long enough ago and returns their number. */
-  prune(): Promise<number>
-  /** Ends all tasks that this workspace gave or has. */
-  archived(organisation: string, workspaceId: string): Promise<void>
-  stop(): Promise<void>
-}
-
 interface SweeperDeps extends RedeliveryDeps {
   readonly log: Log
   readonly settling: Settling
@@ -47,7 +33,8 @@ const OPEN = { dueAt: { atLeast: 0 } } as const
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
 
-export function createSweeper(deps: SweeperDeps): Sweeper {
+/** Ends tasks that nothing else ends: expired ones and those of archived workspaces. Hands out lost tasks again. */
+export function createSweeper(deps: SweeperDeps) {
   const { store, clock, log, ledger, settling, settings, isOurs = () => true } = deps
   const { lostTasks, redeliver } = createRedelivery(deps)
   let isStarted = false
@@ -83,6 +70,7 @@ export function createSweeper(deps: SweeperDeps): Sweeper {
       settling.expire,
     )
 
+  /** Ends all tasks that this workspace gave or has. */
   async function archived(organisation: string, id: string): Promise<void> {
     const open = { organisation, state: { in: OPEN_STATES } }
     const order = { by: ['createdAt', 'id'] } as const
@@ -139,6 +127,7 @@ export function createSweeper(deps: SweeperDeps): Sweeper {
 
   const sweep = () => inTurn([expireDue, checkOpenTasks, pruneHourly])
 
+  /** Deletes tasks closed long enough ago and returns their number. */
   async function prune(): Promise<number> {
     const endedAt = { below: Math.round(clock.now() - settings.activityDays * DAY_MS) }
     let count = 0
@@ -167,6 +156,7 @@ export function createSweeper(deps: SweeperDeps): Sweeper {
     return outcome.committed ? (outcome.rows[1] ?? 0) : 0
   }
 
+  /** Schedules a sweep for this time. */
   function arm(at: number): void {
     if (!isStarted || isStopped || at >= wakesAt) return
     cancelTimer()

@@ -14,7 +14,14 @@ import { type Handlers, type Organisation, refusedDraft } from '../organisation/
 import { separateSecrets } from '../secrets/index.ts'
 import { insert, pagesOf, type Store, update, type Write } from '../store/index.ts'
 import { type Credential, type RemoteAgents, RemoteFailure, type RemotePlace, type SeenCard } from './ports.ts'
-import { externalPeerFacts, sanitizeFacts, noSuchSecret, plainLine, refusedCard, unknownExternalPeer } from './wording.ts'
+import {
+  externalPeerFacts,
+  noSuchSecret,
+  plainLine,
+  refusedCard,
+  sanitizeFacts,
+  unknownExternalPeer,
+} from './wording.ts'
 
 /** The remote A2A agents that workspaces give tasks to. Each has a workspace, so that one rule decides who reaches it. */
 export interface ExternalPeers {
@@ -44,7 +51,7 @@ export interface ReachedPeer {
   readonly streaming: boolean
 }
 
-export interface ExternalPeersDeps {
+interface ExternalPeersDeps {
   readonly store: Store
   readonly clock: Clock
   readonly log: Log
@@ -279,14 +286,14 @@ function cardAddress(given: string): string {
 }
 
 /** State of the remote A2A agents, as far as known here. */
-export interface PeersStatus {
+interface PeersStatus {
   /** Peers without a known problem. */
   readonly reached: readonly ActivePeer[]
   readonly troubles: readonly PeerTrouble[]
 }
 
 /** A peer that can be given tasks. */
-export interface ActivePeer extends ExternalPeerRow {
+interface ActivePeer extends ExternalPeerRow {
   /** When its card was last fetched; null if unknown. */
   readonly reachedAt: number | null
 }

@@ -9,7 +9,7 @@ import {
 } from '../../contracts/index.ts'
 import { type Attachments } from '../attachments/index.ts'
 import { type CancelSignal, createCancellation } from '../kernel/index.ts'
-import { wholeParts } from '../messages/index.ts'
+import { bytesOf, wholeParts } from '../messages/index.ts'
 import {
   type RemoteArtifact,
   type RemoteEvent,
@@ -24,65 +24,42 @@ import { plainLine } from './wording.ts'
 /** What a stream reported: a message, or the task as far as it got. */
 export type StreamResult = { readonly message: readonly RemotePart[] } | { readonly task: RemoteTask | undefined }
 
-interface StreamFollower {
-  /** Follows a stream until it ends, the agent wants something, or a local event takes precedence. */
-  followStream(
-    matter: ReachedTask,
-    open: (signal: CancelSignal) => AsyncIterable<RemoteEvent>,
-    onTaken?: () => Promise<unknown>,
-  ): Promise<StreamResult>
-}
-
 /** Progress is stored at most once in this time: some agents report every word. */
 const NOTE_MS = 1_000
 
-export function createStreamFollower({ clock, delegations }: Pick<TaskDeps, 'clock' | 'delegations'>): StreamFollower {
-  async function followStream(
-    matter: ReachedTask,
-    open: (signal: CancelSignal) => AsyncIterable<RemoteEvent>,
-    onTaken = async (): Promise<unknown> => undefined,
-  ): Promise<StreamResult> {
-    const { until, leave } = abortOnceIdKnown(matter)
-    try {
-      return await followed(matter, open(until), onTaken)
-    } finally {
-      leave()
-    }
-  }
-
-  async function followed(
-    matter: ReachedTask,
-    events: AsyncIterable<RemoteEvent>,
-    onTaken: () => Promise<unknown>,
-  ): Promise<StreamResult> {
-    const {
-      held,
-      peer,
-      task: { id },
-    } = matter
-    let task: RemoteTask | undefined
-    let notedAt = Number.NEGATIVE_INFINITY
-    for await (const event of events) {
+/** Follows a stream until it ends, the agent wants something, or a local event takes precedence. */
+export async function followStream(
+  { clock, delegations }: Pick<TaskDeps, 'clock' | 'delegations'>,
+  attempt: ReachedTask,
+  open: (signal: CancelSignal) => AsyncIterable<RemoteEvent>,
+  onAccepted = async (): Promise<unknown> => undefined,
+): Promise<StreamResult> {
+  const { held, peer, signal } = attempt
+  const { until, leave } = abortOnceIdKnown(attempt)
+  let task: RemoteTask | undefined
+  let notedAt = Number.NEGATIVE_INFINITY
+  try {
+    for await (const event of open(until)) {
       if ('message' in event) {
-        await onTaken()
+        await onAccepted()
         return { message: event.message }
       }
       const isFirst = task === undefined
       task = withEvent(task, event)
       if (isFirst) {
-        await saveRemoteId(matter, task)
-        await onTaken()
+        await saveRemoteId(attempt, task)
+        await onAccepted()
       }
-      if (!RUNNING_STATES.has(task.status.state) || matter.signal.aborted || held.gone.aborted) break
+      if (!RUNNING_STATES.has(task.status.state) || signal.aborted || held.gone.aborted) break
       const said = textOf(task.status.said)
       if ('artifact' in event || clock.now() - notedAt < NOTE_MS) continue
       notedAt = clock.now()
-      await delegations.note(peer, id, said === '' ? undefined : said)
+      await delegations.note(peer, attempt.task.id, said === '' ? undefined : said)
     }
     return { task }
+  } finally {
+    leave()
   }
-
-  return { followStream }
 }
 
 const RUNNING_STATES: ReadonlySet<RemoteState> = new Set(['submitted', 'working'])
@@ -200,8 +177,6 @@ export function fitMessage(words: StoredContent): StoredContent {
 }
 
 const MESSAGE_ROOM = MESSAGE_BYTES - 1_024
-const encoder = new TextEncoder()
-const bytesOf = (text: string) => encoder.encode(text).byteLength
 
 async function keepFile(
   part: Extract<RemotePart, { kind: 'file' }>,
@@ -239,18 +214,15 @@ function dataOf(parts: readonly RemotePart[]): MessagePart[] {
 /** Total size of files in one message. They are sent inline, a third larger. */
 export const MOST_FILE_BYTES = 26_214_400
 
-/** A message of a local workspace. */
-interface Said {
-  readonly text: string
-  readonly parts: readonly MessagePart[] | null
-  readonly files: readonly MessageAttachment[]
-}
-
 /** The parts to send: the text, and the files with their contents. */
 export async function outgoingParts(
   attachments: Attachments,
   { organisation, id: workspaceId }: WorkspaceRow,
-  { text, parts: said, files }: Said,
+  {
+    text,
+    parts: said,
+    files,
+  }: { text: string; parts: readonly MessagePart[] | null; files: readonly MessageAttachment[] },
 ): Promise<RemotePart[]> {
   const bytes = files.reduce((sum, { size }) => sum + size, 0)
   if (bytes > MOST_FILE_BYTES)

@@ -20,7 +20,7 @@ export interface OutboundWorker {
   stop(): Promise<void>
 }
 
-export interface OutboundWorkerDeps extends TaskDeps {
+interface OutboundWorkerDeps extends TaskDeps {
   readonly peers: Pick<ExternalPeers, 'addressOf' | 'checkSoon' | 'active'>
   readonly watchers: Pick<Watchers, 'watch'>
   readonly organisation: Pick<Organisation, 'workspaces' | 'events'>
@@ -30,15 +30,10 @@ export interface OutboundWorkerDeps extends TaskDeps {
 /** Polling interval for tasks that another process left or accepted. */
 const ROUND_MS = 5_000
 
-interface Running {
-  readonly held: HeldTask
-  readonly done: Promise<void>
-}
-
 export function createOutboundWorker(deps: OutboundWorkerDeps): OutboundWorker {
   const { store, clock, log, outbox, peers, watchers, organisation } = deps
   const attemptStep = createTaskAttempt(deps)
-  const running = new Map<string, Running>()
+  const running = new Map<string, { held: HeldTask; done: Promise<void> }>()
   const watched = new Map<string, () => void>()
   let isStarted = false
   let isStopped = false

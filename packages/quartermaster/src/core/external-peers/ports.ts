@@ -133,15 +133,14 @@ export class RemoteFailure extends Error {
   /** When it wants to be asked again. */
   readonly retryAfterMs: number | undefined
 
-  constructor(trouble: RemoteTrouble, message: string, { cause, retryAfterMs }: RemoteFailureOptions = {}) {
+  constructor(
+    trouble: RemoteTrouble,
+    message: string,
+    { cause, retryAfterMs }: { cause?: unknown; retryAfterMs?: number | undefined } = {},
+  ) {
     super(message, { cause })
     this.name = 'RemoteFailure'
     this.trouble = trouble
     this.retryAfterMs = retryAfterMs
   }
-}
-
-interface RemoteFailureOptions {
-  readonly cause?: unknown
-  readonly retryAfterMs?: number | undefined
 }

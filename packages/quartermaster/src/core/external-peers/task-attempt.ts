@@ -3,37 +3,37 @@ import { isOpen, type PeerWords } from '../delegation/index.ts'
 import { canonicalJson } from '../kernel/index.ts'
 import {
   fitMessage,
-  createStreamFollower,
-  storeContent,
+  followStream,
   outgoingParts,
   resultParts,
   type StreamResult,
+  storeContent,
   textOf,
 } from './follow-stream.ts'
 import { RemoteFailure, type RemoteMessage, type RemotePart, type RemoteStatus, type RemoteTask } from './ports.ts'
 import {
+  type LeasedTask,
   type Next,
   type PollState,
   pollDelay,
   type ReachedTask,
   retryAfter,
   type TaskDeps,
-  type LeasedTask,
   WAITING_POLL_MS,
 } from './task.ts'
 import { type HeldTask, LeaseLost } from './task-lease.ts'
 import {
-  NO_QUESTION,
-  waitingMessages,
-  TASK_UNKNOWN,
-  failureWords,
   CANCEL_FAILED,
-  needsLogin,
   credentialsRejected,
+  failureWords,
   messageRejected,
-  plainLine,
+  NO_QUESTION,
   NO_RESULT,
+  needsLogin,
+  plainLine,
   popMessages,
+  TASK_UNKNOWN,
+  waitingMessages,
 } from './wording.ts'
 
 /** After this many failures of the remote agent itself the task fails; an unreachable agent is retried until the deadline. */
@@ -45,7 +45,6 @@ const MOST_CANCELS = 6
 export function createTaskAttempt(deps: TaskDeps): (held: HeldTask, polls: PollState) => Promise<Next> {
   const { store, random, log, remote, peers, delegations, messages, attachments } = deps
   const { workspaces } = deps.organisation
-  const { followStream } = createStreamFollower(deps)
   const { reportTask, reportMessage, end, drop } = createReporting(deps)
 
   async function step(held: HeldTask, polls: PollState): Promise<Next> {
@@ -125,7 +124,7 @@ export function createTaskAttempt(deps: TaskDeps): (held: HeldTask, polls: PollS
     const { held, place } = attempt
     if (attempt.streaming && polls.isPolled !== true) {
       const streamed = await unlessUnsupported(
-        followStream(attempt, signal => remote.stream(place, message, signal), acknowledge),
+        followStream(deps, attempt, signal => remote.stream(place, message, signal), acknowledge),
       )
       if (streamed) return afterStream(attempt, streamed, { message, polls })
       polls.isPolled = true
@@ -142,7 +141,7 @@ export function createTaskAttempt(deps: TaskDeps): (held: HeldTask, polls: PollS
     const id = held.row.remoteId ?? ''
     if (attempt.streaming && polls.isPolled !== true && polls.isWaiting !== true) {
       // Agents do not stream finished tasks, but answer a query.
-      const streamed = await unlessUnsupported(followStream(attempt, until => remote.subscribe(place, id, until)))
+      const streamed = await unlessUnsupported(followStream(deps, attempt, until => remote.subscribe(place, id, until)))
       if (streamed) return afterStream(attempt, streamed, { polls })
     }
     const now = await remote.get(place, id, signal)
@@ -223,17 +222,8 @@ function failureReason(trouble: string, why: string, peer: string): string {
   return trouble === 'unauthorized' ? credentialsRejected(peer, why) : why
 }
 
-/** Stores here what a remote agent reports about its task. */
-interface Reporting {
-  /** The task as the remote agent reports it now. */
-  reportTask(leased: LeasedTask, now: RemoteTask, polls: PollState): Promise<Next>
-  /** A message without a task: the result, or progress if it is about a task. */
-  reportMessage(leased: LeasedTask, said: readonly RemotePart[], to: RemoteMessage): Promise<Next>
-  end(leased: LeasedTask, said: PeerWords): Promise<Next>
-  drop(held: HeldTask): Promise<Next>
-}
-
-function createReporting({ store, digest, outbox, delegations, attachments }: TaskDeps): Reporting {
+/** Stores what a remote agent reports about its task. */
+function createReporting({ store, digest, outbox, delegations, attachments }: TaskDeps) {
   async function reportTask(leased: LeasedTask, now: RemoteTask, polls: PollState): Promise<Next> {
     const { task, peer } = leased
     const { state, said, mark } = now.status
@@ -247,7 +237,11 @@ function createReporting({ store, digest, outbox, delegations, attachments }: Ta
       const words = await storeContent(resultParts(now), { attachments, peer, empty: '' })
       return end(leased, { ...words, message: failureWords(state, words.message), outcome: 'failed' })
     }
-    if (state === 'authRequired') return failForLogin(leased, textOf(said))
+    if (state === 'authRequired') {
+      // The next step cancels the remote task, like every cancelled task.
+      await delegations.reply(peer, task.id, { message: needsLogin(peer.workspace, textOf(said)), outcome: 'failed' })
+      return 0
+    }
     if (polls.isWaiting) {
       if (polls.asked !== mark) await ask(leased, now.status, now.id)
       polls.asked = mark
@@ -260,12 +254,6 @@ function createReporting({ store, digest, outbox, delegations, attachments }: Ta
     return pollDelay(polls.count)
   }
 
-  /** Failed here; the next step cancels it there, like every cancelled task. */
-  async function failForLogin({ task, peer }: LeasedTask, said: string): Promise<Next> {
-    await delegations.reply(peer, task.id, { message: needsLogin(peer.workspace, said), outcome: 'failed' })
-    return 0
-  }
-
   /** Its question becomes a message to the asker, who answers it like any other. */
   async function ask({ peer, task }: LeasedTask, status: RemoteStatus, remoteId: string): Promise<void> {
     const words = fitMessage(await storeContent(status.said, { attachments, peer, empty: NO_QUESTION }))
@@ -273,6 +261,7 @@ function createReporting({ store, digest, outbox, delegations, attachments }: Ta
     await delegations.reply(peer, task.id, { ...words, named: [], outcome: 'in_progress', idempotencyKey })
   }
 
+  /** A message without a task: the result, or progress if it is about a task. */
   async function reportMessage(leased: LeasedTask, said: readonly RemotePart[], to: RemoteMessage): Promise<Next> {
     const { peer, task } = leased
     const words = await storeContent(said, { attachments, peer, empty: NO_RESULT })

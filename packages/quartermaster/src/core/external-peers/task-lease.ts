@@ -106,7 +106,7 @@ export interface Outbox {
 
 type Change = Partial<Pick<OutgoingTaskRow, 'remoteId' | 'contextId' | 'attempts' | 'trouble'>>
 
-export interface OutboxDeps {
+interface OutboxDeps {
   readonly store: Store
   readonly clock: Clock
   /** The owner id of leases. */

@@ -12,7 +12,7 @@ import {
 } from '../../contracts/index.ts'
 import { UNSAFE } from '../kernel/index.ts'
 import { remove, type Store, type Write } from '../store/index.ts'
-import { type StoredFacts, RemoteFailure, type RemoteState, type ReportedFacts } from './ports.ts'
+import { RemoteFailure, type RemoteState, type ReportedFacts, type StoredFacts } from './ports.ts'
 
 const MOST_ROWS = 100
 

@@ -22,7 +22,7 @@ export interface ActivityLog {
 
 export type LogOwner = Pick<WorkspaceRow, 'id' | 'organisation'>
 
-export interface ActivityQuery {
+interface ActivityQuery {
   /** The cursor of the previous page. */
   readonly since?: string | undefined
   /** Without a cursor: start this long ago. */
@@ -41,12 +41,6 @@ export interface ActivityPage {
   readonly more: boolean
 }
 
-interface ActivityLogDeps {
-  readonly store: Store
-  readonly clock: Clock
-  readonly settings: Pick<Settings, 'activityDays'>
-}
-
 /** Default start without a cursor: covers a short absence. */
 const USUAL_WINDOW_SECONDS = 600
 const USUAL_ROWS = 100
@@ -56,7 +50,15 @@ const DAY_MS = 86_400_000
 /** Rows written out of time order are at most this far apart. */
 const NEAR = 50
 
-export function createActivityLog({ store, clock, settings }: ActivityLogDeps): ActivityLog {
+export function createActivityLog({
+  store,
+  clock,
+  settings,
+}: {
+  store: Store
+  clock: Clock
+  settings: Pick<Settings, 'activityDays'>
+}): ActivityLog {
   /** Finds the first row at or after a time. */
   async function firstSince(owner: LogOwner, time: number): Promise<number | undefined> {
     const at = Math.max(0, Math.round(time))
@@ -159,7 +161,7 @@ function cursorGone(firstCursor: string): AppError {
 }
 
 /** A position in the log of one workspace: after this row. */
-export interface ActivityCursor {
+interface ActivityCursor {
   readonly workspaceId: string
   readonly sequence: number
 }
@@ -267,7 +269,7 @@ export interface History {
   ofTask(workspace: Pick<WorkspaceRow, 'id' | 'organisation'>, query: TaskQuery): Promise<readonly ActivityRow[]>
 }
 
-export interface TaskQuery {
+interface TaskQuery {
   readonly conversationId: string
   readonly taskId: string
   readonly limit: number
@@ -280,7 +282,7 @@ interface HistoryQuery {
   readonly before?: string | undefined
 }
 
-export interface HistoryPage {
+interface HistoryPage {
   readonly rows: readonly ActivityRow[]
   /** The cursor of the previous page; absent on the first. */
   readonly before?: string

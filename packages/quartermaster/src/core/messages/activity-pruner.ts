@@ -3,7 +3,7 @@ import { type Clock, createRounds, type Log, type Rounds } from '../kernel/index
 import { mustNotExist, pagesOf, remove, type Store, type Write } from '../store/index.ts'
 
 /** Deletes rows of logs that have been kept long enough. */
-export interface ActivityPruner {
+interface ActivityPruner {
   /** Prunes now and every hour. */
   start(): void
   /** Resolves when the present batch is done. */

@@ -16,7 +16,7 @@ import { type Sent } from './message.ts'
 import { type Messages } from './messages.ts'
 import { readerOf } from './readers.ts'
 
-export interface MessageHandlersDeps {
+interface MessageHandlersDeps {
   readonly messages: Messages
   readonly organisation: Organisation
 }

@@ -44,7 +44,7 @@ export interface Inbox {
   isFull(workspace: Owner): Promise<boolean>
 }
 
-export interface TakeRequest {
+interface TakeRequest {
   readonly workspace: Owner
   readonly reader: Reader
   readonly limit: number

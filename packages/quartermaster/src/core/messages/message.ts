@@ -111,22 +111,13 @@ export function foreignConversation(id: string): AppError {
   )
 }
 
-/** What a message is made of. */
-interface Content {
-  readonly text?: string | undefined
-  readonly parts?: readonly MessagePart[] | undefined
-  readonly attachments?: readonly MessageAttachment[] | undefined
-  /** Its subject, if it has no text. */
-  readonly summary?: string | undefined
-}
-
 /** The text of a message for text-only readers: all its texts, then its data as JSON, else its subject. Never empty. */
-export function messageText({ text = '', parts = [], attachments = [], summary = '' }: Content): string {
+export function messageText({ text = '', parts = [], attachments = [], summary = '' }: Body): string {
   const words = parts.flatMap(part => (part.kind === 'text' ? [part.text] : []))
   const data = parts.flatMap(part => (part.kind === 'data' ? [JSON.stringify(part.data)] : []))
-  const said = [text, ...words, ...data].filter(isSaid)
-  if (said.length > 0) return said.join('\n\n')
-  if (isSaid(summary)) return summary
+  const texts = [text, ...words, ...data].filter(one => !isBlank(one))
+  if (texts.length > 0) return texts.join('\n\n')
+  if (!isBlank(summary)) return summary
   if (attachments.length > 0) return `(no text; attached: ${attachments.map(({ name }) => name).join(', ')})`
   return '(no text)'
 }
@@ -147,10 +138,6 @@ export function wholeParts({
   return [{ kind: 'text', text }]
 }
 
-function isSaid(text: string): boolean {
-  return !isBlank(text)
-}
-
 /** One side of a message. Only workspaces have a log. */
 export interface Party {
   readonly kind: PeerKind
@@ -164,6 +151,7 @@ export interface Body {
   readonly text?: string | undefined
   readonly parts?: readonly MessagePart[] | undefined
   readonly attachments?: readonly MessageAttachment[] | undefined
+  /** Its subject, if it has no text. */
   readonly summary?: string | undefined
 }
 

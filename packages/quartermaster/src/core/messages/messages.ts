@@ -48,7 +48,7 @@ export interface Messages {
   stop(): void
 }
 
-export interface MessagesDeps {
+interface MessagesDeps {
   readonly store: Store
   readonly clock: Clock
   readonly ids: Ids
@@ -189,15 +189,10 @@ function sequenceIn(cursor: string): number {
 /** The chat of a workspace with its people, all of whom see all of it. */
 export interface Chat {
   /** The newest page, or the page before a position; both directions, oldest first. */
-  read(workspace: LogOwner, query: ChatQuery): Promise<ChatRows>
+  read(workspace: LogOwner, query: { limit: number; before?: number | undefined }): Promise<ChatRows>
 }
 
-interface ChatQuery {
-  readonly limit: number
-  readonly before?: number | undefined
-}
-
-export interface ChatRows {
+interface ChatRows {
   readonly rows: readonly ActivityRow[]
   /** The cursor of the previous page; absent on the first. */
   readonly before?: number

@@ -8,21 +8,14 @@ export type Reader = string
 /** Readers that use an inbox in this process or hold messages of it. */
 interface Readers {
   /** Runs an inbox request of a reader. Its signal aborts with the request's, or when the reader disconnects. */
-  during<T>(visit: ReaderRequest, work: (signal: CancelSignal) => Promise<T>): Promise<T>
+  during<T>(
+    visit: { reader: Reader; signal?: CancelSignal | undefined },
+    work: (signal: CancelSignal) => Promise<T>,
+  ): Promise<T>
   /** The reader is about to lease messages of this inbox. */
   takes(reader: Reader, workspaceId: string): void
   /** Ends the requests of a reader. Returns the workspaces of which it may hold messages, once its requests have ended. */
   leave(reader: Reader): Promise<readonly string[]>
-}
-
-interface ReaderRequest {
-  readonly reader: Reader
-  readonly signal?: CancelSignal | undefined
-}
-
-interface ReadersDeps {
-  readonly clock: Pick<Clock, 'now'>
-  readonly leaseMs: number
 }
 
 interface Known {
@@ -53,7 +46,7 @@ export function isLeaseOrphaned(leaseOwner: string, running: ReadonlySet<string>
   return ENDS_WITH_PROCESS.test(leaseOwner) && !running.has(leaseOwner.slice(leaseOwner.lastIndexOf(' ') + 1))
 }
 
-export function createReaders({ clock, leaseMs }: ReadersDeps): Readers {
+export function createReaders({ clock, leaseMs }: { clock: Pick<Clock, 'now'>; leaseMs: number }): Readers {
   const readers = new Map<Reader, Known>()
 
   function forgetOld(): void {
@@ -192,12 +185,6 @@ interface CheckRequest {
   readonly reader: string
 }
 
-/** Checks by callers that wait for the same inbox. */
-interface CheckQueue {
-  /** Checks repeatedly, one caller after the other, and only when a check can find something. */
-  inTurn<T>(who: CheckRequest, check: () => Promise<InboxCheck<T>>): () => Promise<CheckResult<T>>
-}
-
 /** Result of the last check of an inbox. */
 interface LastCheck extends Omit<InboxCheck<unknown>, 'found'> {
   /** The change count when the check began. */
@@ -218,7 +205,7 @@ interface Queue {
  * checks as there are readers, and all but one would fail at the last step and start again. So they check one after the other, and
  * a reader behind a check that left nothing for it keeps waiting.
  */
-export function createCheckQueue({ clock, watchers, news }: WaitDeps): CheckQueue {
+export function createCheckQueue({ clock, watchers, news }: WaitDeps) {
   const queues = new Map<string, Queue>()
 
   /** Whether a check that began after the last change has left nothing for this reader. */
@@ -226,7 +213,8 @@ export function createCheckQueue({ clock, watchers, news }: WaitDeps): CheckQueu
     { workspaceId, reader }: CheckRequest,
     lastCheck: LastCheck | undefined,
   ): lastCheck is LastCheck {
-    if (!lastCheck || lastCheck.changes !== watchers.changeCount(workspaceId) || news?.isConnected() === false) return false
+    if (!lastCheck || lastCheck.changes !== watchers.changeCount(workspaceId) || news?.isConnected() === false)
+      return false
     if (lastCheck.others === 'everybody' || lastCheck.others.has(reader)) return false
     return lastCheck.again === undefined || lastCheck.again > clock.now()
   }
@@ -261,7 +249,8 @@ export function createCheckQueue({ clock, watchers, news }: WaitDeps): CheckQueu
   }
 
   return {
-    inTurn(who, check) {
+    /** Checks repeatedly, one caller after the other, and only when a check can find something. */
+    inTurn<T>(who: CheckRequest, check: () => Promise<InboxCheck<T>>): () => Promise<CheckResult<T>> {
       // The first check finds messages from before the wait.
       let isFirst = true
       return () => {

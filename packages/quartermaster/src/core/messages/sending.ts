@@ -22,16 +22,16 @@ import {
   foreignConversation,
   guardsOf,
   type Key,
+  keyScope,
   type MessageDraft,
-  type SendConflict,
-  type OutgoingMessage,
   needsTask,
+  type OutgoingMessage,
   type Party,
   type Post,
   peopleParty,
-  keyScope,
   personParty,
   refuseLarge,
+  type SendConflict,
   type Sent,
   sentOf,
   workspaceParty,
@@ -345,15 +345,16 @@ export function createSending(deps: SendingDeps): Sending {
   }
 }
 
-interface LogPeersDeps {
-  readonly store: Store
-  readonly organisation: Pick<Organisation, 'workspaces'>
-}
-
 /** Resolves an id or a name to the peer id in a log. Throws `PEER_NOT_FOUND`. */
 export type FindLogPeer = (owner: WorkspaceRow, idOrName: string) => Promise<string>
 
-export function createLogPeers({ store, organisation: { workspaces } }: LogPeersDeps): FindLogPeer {
+export function createLogPeers({
+  store,
+  organisation: { workspaces },
+}: {
+  store: Store
+  organisation: Pick<Organisation, 'workspaces'>
+}): FindLogPeer {
   async function isInLog({ id: workspaceId, organisation }: WorkspaceRow, peerId: string): Promise<boolean> {
     const where = { organisation, workspaceId, peerId }
     return (await store.find('activity', { where, limit: 1, columns: ['id'] })).length > 0

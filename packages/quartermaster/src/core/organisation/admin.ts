@@ -118,7 +118,7 @@ export interface RequestContext {
 }
 
 /** Dependencies of the handlers. */
-export interface ApiServiceDeps {
+interface ApiServiceDeps {
   readonly organisation: Organisation
   readonly store: Store
   readonly clock: Clock

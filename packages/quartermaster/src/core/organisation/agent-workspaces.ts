@@ -100,7 +100,9 @@ export function createAgentWorkspaces({ store, clock, ids, workspaces, folder }:
 
   return {
     load: async () =>
-      noteJoined(await allRows(store, 'workspaces', { organisation: DEFAULT_ORGANISATION, origin: { in: FOREIGN_ORIGINS } })),
+      noteJoined(
+        await allRows(store, 'workspaces', { organisation: DEFAULT_ORGANISATION, origin: { in: FOREIGN_ORIGINS } }),
+      ),
     joined: name => void joined.add(name),
     isAgent: name => names.has(name),
     follow(placements) {
@@ -271,14 +273,14 @@ function takenText(name: string, origin: WorkspaceOrigin | undefined): string {
 }
 
 /** The position-related part of an agent of the project. */
-export interface PlacedAgent {
+interface PlacedAgent {
   readonly name: string
   /** Absent if its file is unreadable: then it keeps its place. */
   readonly config?: { readonly description?: string | undefined; readonly workspace?: Placement | undefined }
 }
 
 /** Position of an agent. */
-export interface FolderPlace {
+interface FolderPlace {
   readonly name: string
   /** The name of the parent; null for the root itself. */
   readonly parent: string | null

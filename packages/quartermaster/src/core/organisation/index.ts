@@ -1,6 +1,5 @@
 export {
   type ApiService,
-  type ApiServiceDeps,
   createApiService,
   createWorkspaceService,
   type Handlers,
@@ -11,8 +10,6 @@ export {
 } from './admin.ts'
 export {
   type AgentWorkspaces,
-  type FolderPlace,
-  type PlacedAgent,
   type Placements,
   placeAgents,
 } from './agent-workspaces.ts'
@@ -21,7 +18,6 @@ export {
   createOrganisation,
   noPeer,
   type Organisation,
-  type OrganisationDeps,
   reachedPeer,
   type WorkspaceCaller,
 } from './organisation.ts'
@@ -32,11 +28,7 @@ export {
   createTokens,
   type Holding,
   isFor,
-  type TokenHolder,
-  type TokenOwner,
-  type TokenRequest,
   type Tokens,
-  type TokensDeps,
 } from './tokens.ts'
 export {
   isNamed,

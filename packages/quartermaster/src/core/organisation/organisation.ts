@@ -63,7 +63,7 @@ export interface Organisation {
   stop(): Promise<void>
 }
 
-export interface OrganisationDeps {
+interface OrganisationDeps {
   readonly store: Store
   readonly clock: Clock
   readonly ids: Ids
@@ -195,15 +195,10 @@ export interface WorkspaceCaller {
   readonly scopes: readonly string[]
 }
 
-interface IdentifyDeps {
-  readonly tokens: Pick<Tokens, 'holderOf' | 'fresh'>
-  readonly workspaces: Pick<Workspaces, 'named'>
-}
-
 /** The holder of this token now. `undefined` if the token has ended, or its workspace is archived or missing. */
 async function identify(
   token: string,
-  { tokens, workspaces }: IdentifyDeps,
+  { tokens, workspaces }: { tokens: Pick<Tokens, 'holderOf' | 'fresh'>; workspaces: Pick<Workspaces, 'named'> },
 ): Promise<Exclude<ApiCaller, { kind: 'owner' }> | undefined> {
   await tokens.fresh(token)
   const holding = tokens.holderOf(token)
@@ -234,18 +229,12 @@ export async function peersOf(
 const NO_PEERS =
   'There is no workspace above, beside or directly below this one. The owner gives others a place: quartermaster workspaces create'
 
-/** A workspace and a peer that it can reach now. */
-interface ReachedPeer {
-  readonly self: WorkspaceRow
-  readonly peer: WorkspaceRow
-}
-
 /** An unreachable peer is answered like a missing one. Throws `PEER_NOT_FOUND`, and `INPUT_INVALID` for itself. */
 export async function reachedPeer(
   workspaces: Pick<Workspaces, 'find' | 'seek' | 'reachable'>,
   from: WorkspaceRow,
   { to, alone }: { readonly to: string /** Said of a workspace that names itself. */; readonly alone: string },
-): Promise<ReachedPeer> {
+): Promise<{ self: WorkspaceRow; peer: WorkspaceRow }> {
   const self = (await workspaces.find(from.organisation, from.id)) ?? from
   const peer = await workspaces.seek(from.organisation, to)
   if (!peer || !mayReach(self, peer)) throw await noPeer(workspaces, self, to)

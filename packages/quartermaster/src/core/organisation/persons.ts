@@ -41,14 +41,17 @@ export interface Persons {
   remove(organisation: string, name: string): Promise<PersonFacts>
 }
 
-interface PersonsDeps {
-  readonly store: Store
-  readonly clock: Clock
-  readonly ids: Ids
-  readonly tokens: Tokens
-}
-
-export function createPersons({ store, clock, ids, tokens }: PersonsDeps): Persons {
+export function createPersons({
+  store,
+  clock,
+  ids,
+  tokens,
+}: {
+  store: Store
+  clock: Clock
+  ids: Ids
+  tokens: Tokens
+}): Persons {
   async function find(organisation: string, name: string): Promise<PersonRow | undefined> {
     if (!isId(name)) return undefined
     return (await store.find('persons', { where: { organisation, workspace: name }, limit: 1 }))[0]

@@ -2,18 +2,6 @@ import { type TokenRow } from '../../contracts/index.ts'
 import { type Cancel, type Clock } from '../kernel/index.ts'
 import { allRows, type Store, type StoreNews } from '../store/index.ts'
 
-/** Keeps cached tokens in step with changes of other processes. */
-interface TokenNews {
-  /** Loads all tokens. */
-  readAll(): Promise<void>
-  /** Reports a change made here: a concurrent read may be older. */
-  changedHere(): void
-  /** Reloads this token if the cached one may be outdated; returns nothing to await otherwise. */
-  fresh(hash: string): Promise<void> | undefined
-  /** Whether the cache is valid. */
-  isFresh(): boolean
-}
-
 interface TokenNewsDeps {
   readonly store: Store
   readonly clock: Clock
@@ -31,7 +19,8 @@ const PAUSE_MS = 1_000
 /** If more changes than this happen here during a read, it is repeated later. */
 const MOST_READS = 5
 
-export function createTokenNews({ store, clock, news, take, forget }: TokenNewsDeps): TokenNews {
+/** Keeps cached tokens in step with changes of other processes. */
+export function createTokenNews({ store, clock, news, take, forget }: TokenNewsDeps) {
   let changes = 0
   let isBehind = false
   /** Reported changes that are not read yet. */
@@ -119,18 +108,12 @@ export function createTokenNews({ store, clock, news, take, forget }: TokenNewsD
 
   return {
     readAll: () => inTurn(readAll),
+    /** Reports a change made here: a concurrent read may be older. */
     changedHere: () => void changes++,
-    fresh: hash => (isFresh() ? undefined : readOne(hash)),
+    /** Reloads this token if the cached one may be outdated; returns nothing to await otherwise. */
+    fresh: (hash: string) => (isFresh() ? undefined : readOne(hash)),
     isFresh,
   }
-}
-
-/** Reports expiries, with one timer for all of them. */
-interface ExpiryWatch {
-  /** Reports at that time; a later call with the same id replaces it. */
-  expect(id: string, expiresAt: number): void
-  /** It ended otherwise, or has no expiry any more. */
-  forget(id: string): void
 }
 
 interface ExpiryWatchDeps {
@@ -145,7 +128,8 @@ interface ExpiryWatchDeps {
  */
 const CHECK_EVERY_MS = 60_000
 
-export function createExpiryWatch({ clock, onExpired }: ExpiryWatchDeps): ExpiryWatch {
+/** Reports expiries, with one timer for all of them. */
+export function createExpiryWatch({ clock, onExpired }: ExpiryWatchDeps) {
   const ends = new Map<string, number>()
   let checkAt = Number.POSITIVE_INFINITY
   let cancel = () => {}
@@ -168,10 +152,11 @@ export function createExpiryWatch({ clock, onExpired }: ExpiryWatchDeps): Expiry
   }
 
   return {
-    expect(id, expiresAt) {
+    /** Reports at that time; a later call with the same id replaces it. */
+    expect(id: string, expiresAt: number): void {
       ends.set(id, expiresAt)
       checkBy(expiresAt)
     },
-    forget: id => void ends.delete(id),
+    forget: (id: string) => void ends.delete(id),
   }
 }

@@ -17,10 +17,10 @@ export type Bearer =
   | { readonly person: string; readonly agent?: undefined }
 
 /** The caller that a token stands for. */
-export type TokenHolder = Bearer & { readonly tokenId: string; readonly organisation: string }
+type TokenHolder = Bearer & { readonly tokenId: string; readonly organisation: string }
 
 /** The tokens of a holder in an organisation. */
-export interface TokenOwner {
+interface TokenOwner {
   readonly organisation: string
   readonly kind: TokenRow['callerKind']
   readonly name: string
@@ -34,7 +34,7 @@ export interface Holding extends TokenOwner {
 }
 
 /** What is requested with a new token. */
-export type TokenRequest = Bearer & {
+type TokenRequest = Bearer & {
   label?: string | undefined
   ttlMs?: number | undefined
   /** The default organisation if absent. */
@@ -92,7 +92,7 @@ export interface Tokens {
   onRevoked(listener: (id: string) => void): () => void
 }
 
-export interface TokensDeps {
+interface TokensDeps {
   readonly store: Store
   readonly clock: Clock
   readonly ids: Ids
@@ -307,7 +307,8 @@ export function createTokens({ store, clock, ids, digest, news }: TokensDeps): T
     },
     holderOf,
     // Usually there is nothing to reload, so no hash is computed.
-    fresh: token => (tokenNews.isFresh() || !token.startsWith(`${PREFIX}_`) ? undefined : tokenNews.fresh(digest(token))),
+    fresh: token =>
+      tokenNews.isFresh() || !token.startsWith(`${PREFIX}_`) ? undefined : tokenNews.fresh(digest(token)),
     isFresh: () => tokenNews.isFresh(),
     onRevoked(listener) {
       listeners.add(listener)
@@ -349,19 +350,6 @@ function bearerOf({ callerKind, callerName }: TokenRow): Bearer {
   return callerKind === 'person' ? { person: callerName } : { agent: callerName }
 }
 
-/** Tokens for one run: in memory only, valid for a while, gone with the process. */
-interface LentTokens {
-  lend(agent: string, options: { organisation: string; ttlMs: number }): LentToken
-  /** Makes it valid for this long from now; `undefined` if it has ended. */
-  extend(id: string, options: { ttlMs: number }): number | undefined
-  /** The valid token with this hash. */
-  find(hash: string): { readonly id: string; readonly organisation: string; readonly agent: string } | undefined
-  /** Ends it; `undefined` if there is none. */
-  revoke(id: string): TokenFacts | undefined
-  /** The valid ones. */
-  ids(): readonly string[]
-}
-
 interface LentTokensDeps {
   readonly clock: Clock
   readonly ids: Ids
@@ -381,7 +369,8 @@ interface Lent {
   cancel: Cancel
 }
 
-function createLentTokens({ clock, ids, digest, prefix, onEnded }: LentTokensDeps): LentTokens {
+/** Tokens for one run: in memory only, valid for a while, gone with the process. */
+function createLentTokens({ clock, ids, digest, prefix, onEnded }: LentTokensDeps) {
   const byHash = new Map<string, Lent>()
   const byId = new Map<string, Lent>()
 
@@ -399,7 +388,7 @@ function createLentTokens({ clock, ids, digest, prefix, onEnded }: LentTokensDep
   }
 
   return {
-    lend(agent, { organisation, ttlMs }) {
+    lend(agent: string, { organisation, ttlMs }: { organisation: string; ttlMs: number }): LentToken {
       const token = ids.secret(prefix)
       const createdAt = Math.round(clock.now())
       const owner = { id: ids.next('run'), organisation, agent }
@@ -409,13 +398,15 @@ function createLentTokens({ clock, ids, digest, prefix, onEnded }: LentTokensDep
       byId.set(lent.id, lent)
       return { id: lent.id, token, expiresAt: lent.expiresAt, goodForMs: ttlMs }
     },
-    extend(id, { ttlMs }) {
+    /** Makes it valid for this long from now; `undefined` if it has ended. */
+    extend(id: string, { ttlMs }: { ttlMs: number }): number | undefined {
       const lent = byId.get(id)
       if (lent) keep(lent, ttlMs)
       return lent?.expiresAt
     },
-    find: hash => byHash.get(hash),
-    revoke(id) {
+    find: (hash: string) => byHash.get(hash),
+    /** Ends it; `undefined` if there is none. */
+    revoke(id: string): TokenFacts | undefined {
       const lent = byId.get(id)
       if (!lent) return undefined
       end(lent)

@@ -66,7 +66,7 @@ export interface UpstreamCredentialStore {
   forgetAll(upstream: string): Promise<void>
 }
 
-export interface UpstreamCredentialsDeps {
+interface UpstreamCredentialsDeps {
   readonly storage: StorageAccess
   readonly clock: Clock
   readonly ids: Ids

@@ -4,15 +4,13 @@ export {
   type LoginOwner,
   MOST_WANTED,
   type UpstreamCredentialStore,
-  type UpstreamCredentialsDeps,
   UpstreamLogin,
   wantedWith,
 } from './credentials.ts'
 export { differencesBetween } from './diff.ts'
-export { type Judgement, type JudgeOptions, judge, type PinWrite } from './judge.ts'
+export { type Judgement, judge, type PinWrite } from './judge.ts'
 export {
   LISTING_LIMITS,
-  type ListedField,
   type Listing,
   type ListingLimits,
   type ReadListing,
@@ -27,8 +25,6 @@ export {
   type OfferedNamesOptions,
   offeredNames,
   type ToolsOfOthers,
-  type ToolsOfOthersDeps,
-  type ToolWishes,
   unknownTools,
   unwantedTools,
   wantsDefinition,
@@ -39,12 +35,9 @@ export {
   createPinBook,
   type Decision,
   type PinBook,
-  type PinBookDeps,
-  type SeenListing,
 } from './pins.ts'
 export {
   type HeldDefinition,
-  type HeldState,
   heldState,
   isWaiting,
   type ListOptions,
@@ -62,14 +55,10 @@ export {
   contradictionIn,
   countAsking,
   isAnnotated,
-  type ToolFactsOptions,
   toolFacts,
-  type UpstreamTool,
 } from './tool-facts.ts'
 export {
   createUpstreamMemory,
-  type UpstreamFacts,
   type UpstreamMemory,
-  type UpstreamMemoryDeps,
 } from './upstream-memory.ts'
 export { excerptOf, shortened, showHidden } from './visible-text.ts'

@@ -17,7 +17,7 @@ export interface Judgement extends ReviewedListing {
   readonly standing: readonly PinRow[]
 }
 
-export interface JudgeOptions {
+interface JudgeOptions {
   readonly upstream: string
   readonly seen: ReadListing
   /** All pins of this upstream. */
@@ -202,16 +202,15 @@ function needsNoReview({ kind, acceptedHash, firstSight, reworded, findings }: P
   return acceptedHash === null && (firstSight || policy.newTools === 'offer')
 }
 
-interface Parting {
-  readonly kept: readonly PinRow[]
-  readonly writes: readonly PinWrite[]
-}
-
 /**
  * Pins of definitions that the server lists no more. They are kept for the day these come back and for agents that name them,
  * up to a limit, because a server may rename everything at every start. Undecided ones go first.
  */
-function keepGonePins(gone: readonly PinRow[], staying: readonly PinRow[], limits = LISTING_LIMITS): Parting {
+function keepGonePins(
+  gone: readonly PinRow[],
+  staying: readonly PinRow[],
+  limits = LISTING_LIMITS,
+): { kept: readonly PinRow[]; writes: readonly PinWrite[] } {
   let definitions = limits.definitions - staying.length
   let characters = limits.characters - staying.reduce((sum, pin) => sum + pin.definition.length, 0)
   const whole = new Set<PinRow>()

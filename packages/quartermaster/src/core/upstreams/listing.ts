@@ -13,7 +13,7 @@ export interface Listing {
   readonly cut?: readonly ListedField[] | undefined
 }
 
-export type ListedField = 'tools' | 'prompts' | 'resources' | 'templates'
+type ListedField = 'tools' | 'prompts' | 'resources' | 'templates'
 
 /** One definition of a server. */
 export interface SeenDefinition {

@@ -124,7 +124,7 @@ export interface NamedTool {
 /** Tools of all units but this one. */
 export type ToolsOfOthers = (unit: string) => Promise<OtherNames>
 
-export interface ToolsOfOthersDeps {
+interface ToolsOfOthersDeps {
   /** All tools; the same map while they are unchanged. */
   tools(): Promise<ReadonlyMap<string, NamedTool>>
   /** The tool's name at its own server. */
@@ -189,7 +189,7 @@ function namesBut({ byLetters, onlyHere, byOwnLetters, bySkeleton }: ToolNames, 
 }
 
 /** The settings that choose tools. */
-export type ToolWishes = Pick<UpstreamConfig, 'offer' | 'leaveOut' | 'tools'>
+type ToolWishes = Pick<UpstreamConfig, 'offer' | 'leaveOut' | 'tools'>
 
 /** Whether the configuration lets a tool through, by the server's own name. */
 export function wantsTool(wishes: ToolWishes, name: string): boolean {

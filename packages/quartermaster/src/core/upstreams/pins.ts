@@ -20,7 +20,7 @@ import {
 import { type KnownNames, type OtherNames, otherNamesIn } from './scan/names.ts'
 import type { Scanner } from './scan/scanner.ts'
 
-export interface SeenListing {
+interface SeenListing {
   readonly upstream: string
   readonly listing: Listing
   readonly policy: PinPolicy
@@ -68,7 +68,7 @@ export interface PinBook {
   forget(upstream: string): Promise<void>
 }
 
-export interface PinBookDeps {
+interface PinBookDeps {
   readonly storage: { open(): Promise<{ readonly store: Store }> }
   readonly clock: Clock
   readonly digest: Digest

@@ -25,7 +25,7 @@ export interface OfferedDefinition {
 }
 
 /** Why a definition is not offered. */
-export type HeldState = Exclude<ReviewItem['state'], 'warned' | 'offered'>
+type HeldState = Exclude<ReviewItem['state'], 'warned' | 'offered'>
 
 /** A definition that waits for a person or was rejected. */
 export interface HeldDefinition {
@@ -93,15 +93,10 @@ interface VerdictParts {
   valueOf(pin: PinRow): OfferedDefinition['value']
 }
 
-interface SeenPins {
-  readonly present: readonly PinRow[]
-  readonly absent: readonly PinRow[]
-}
-
 /** The state of these pins as a listing. */
 export function reviewListing(
   upstream: string,
-  { present, absent }: SeenPins,
+  { present, absent }: { present: readonly PinRow[]; absent: readonly PinRow[] },
   { policy, valueOf }: VerdictParts,
 ): ReviewedListing {
   const taken = present.filter(pin => pin.state === 'accepted')

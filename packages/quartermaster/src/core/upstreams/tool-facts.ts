@@ -14,9 +14,9 @@ import { consentPrefix, isRecord, upstreamUnit } from '../kernel/index.ts'
 import { shortened } from './visible-text.ts'
 
 /** A tool's definition without its handler. */
-export type UpstreamTool = Omit<ToolDefinition<JsonSchema, JsonSchema>, 'handler'> & { ownName: string }
+type UpstreamTool = Omit<ToolDefinition<JsonSchema, JsonSchema>, 'handler'> & { ownName: string }
 
-export interface ToolFactsOptions {
+interface ToolFactsOptions {
   readonly upstream: string
   /** The offered name. */
   readonly name: string

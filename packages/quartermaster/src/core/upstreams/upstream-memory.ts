@@ -3,7 +3,7 @@ import type { Clock, Ids } from '../kernel/index.ts'
 import { allRows, insert, remove, type Store, update } from '../store/index.ts'
 
 /** Facts about a server that outlive a restart. */
-export interface UpstreamFacts {
+interface UpstreamFacts {
   readonly era: 'legacy' | 'modern' | null
   readonly server: Record<string, unknown> | null
   /** Of the configuration that they were found with; with another one it may be another server. */
@@ -20,7 +20,7 @@ export interface UpstreamMemory {
   forget(name: string): Promise<void>
 }
 
-export interface UpstreamMemoryDeps {
+interface UpstreamMemoryDeps {
   readonly storage: { open(): Promise<{ readonly store: Store }> }
   readonly clock: Clock
   readonly ids: Ids
