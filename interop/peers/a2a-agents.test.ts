@@ -156,7 +156,7 @@ describe.each(WAYS)('an agent of the official SDK over %s, %s', (binding: Bindin
     onTestFinished(() => other.stop())
     expect(await endOf(lost.id)).toMatchObject({
       state: 'failed',
-      error: expect.stringContaining('does not know the task any more'),
+      error: expect.stringContaining('no longer knows the task'),
     })
   })
 })

@@ -72,7 +72,7 @@ describe('an A2A agent elsewhere', () => {
       const { add, remote } = await openExternalPeers()
       await expect(add({ cardUrl })).rejects.toMatchObject({
         code: 'INPUT_INVALID',
-        message: expect.stringMatching(/has a key in it/),
+        message: expect.stringMatching(/contains a key/),
       })
       expect(remote.heard).toEqual([])
     },

@@ -82,7 +82,7 @@ describe('a task for an A2A agent elsewhere', () => {
     expect(await store.get('delegations', id)).toMatchObject({ state: 'completed', result: { text: 'A green tree.' } })
     await expect(messages.sending.reply(ada, asked[0]?.id ?? '', { text: 'Or blue.' })).rejects.toMatchObject({
       code: 'REQUEST_REFUSED',
-      message: expect.stringMatching(/over there.*Delegate/),
+      message: expect.stringMatching(/its task "[^"]+" has ended.*Delegate/),
     })
   })
 
@@ -194,10 +194,10 @@ describe('a task for an A2A agent elsewhere', () => {
     [
       'unauthorized',
       'It does not let us in (HTTP 401).',
-      /does not let us in.*The owner keeps its key in secrets\.json/,
+      /does not let us in.*The owner stores the key in secrets\.json/,
     ],
     ['refused', 'It says: no such skill', /no such skill/],
-    ['unknownTask', 'It says: not found', /does not know the task any more.*look before you delegate it again/],
+    ['unknownTask', 'It says: not found', /no longer knows the task.*check before you delegate it again/],
   ] as const)('fails at once when trying again is of no use: %s', async (trouble, said, error) => {
     const { adaAndPainter, ask, another, remote, settle, store } = await openExternalPeers()
     const { ada, painter } = await adaAndPainter()
@@ -308,7 +308,7 @@ describe('an agent elsewhere', () => {
     const { ada, painter } = await adaAndPainter()
     await expect(messages.sending.toPeer(ada, painter.id, { text: 'hi' })).rejects.toMatchObject({
       code: 'REQUEST_REFUSED',
-      message: expect.stringMatching(/"painter" is an A2A agent elsewhere.*Delegate/),
+      message: expect.stringMatching(/"painter" is an external A2A agent.*Delegate/),
     })
     await expect(messages.sending.fromPerson('pat', painter, { text: 'hi' })).rejects.toMatchObject({
       code: 'REQUEST_REFUSED',

@@ -88,7 +88,7 @@ describe('a message', () => {
     const { sending } = (await openMessages({ store: full })).messages
     await expect(sending.toPeer(ada, 'bob', { text: 'x' })).rejects.toMatchObject({
       code: 'LIMIT_EXCEEDED',
-      message: expect.stringContaining('10000 messages wait in the inbox of "bob"'),
+      message: expect.stringContaining('10000 messages already wait in the inbox of "bob"'),
     })
   })
 

@@ -40,7 +40,7 @@ describe('workspaces', () => {
     // Its tokens are not what stands against it: whoever revoked them would lock it out for nothing.
     const message = expect.stringContaining('A workspace is named "ada" already.')
     await expect(make({ name: 'ada' })).rejects.toMatchObject({ code: 'NAME_TAKEN', message })
-    const like = expect.stringContaining('named like "aDa" but for capital')
+    const like = expect.stringContaining('the same name as "aDa" except for upper and lower case')
     await expect(make({ name: 'aDa' })).rejects.toMatchObject({ code: 'NAME_TAKEN', message: like })
     for (const names of [
       ['bob', 'bob'],
