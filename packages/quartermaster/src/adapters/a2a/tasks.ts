@@ -9,7 +9,7 @@ import {
   MessagePart,
   type WorkspaceRow,
 } from '../../contracts/index.ts'
-import { type Delegations, isOpen, isQuestion, type ListedRow, betweenCursor } from '../../core/delegation/index.ts'
+import { betweenCursor, type Delegations, isOpen, isQuestion, type ListedRow } from '../../core/delegation/index.ts'
 import { type CancelSignal, type Clock, createCancellation } from '../../core/kernel/index.ts'
 import { wholeParts } from '../../core/messages/index.ts'
 import { Refusal } from './errors.ts'
