@@ -93,7 +93,7 @@ describe('installing', () => {
     vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
     const said = vi.spyOn(console, 'error').mockImplementation(() => {})
     const installing = packagesOf(checkout.root).install()
-    await vi.waitUntil(() => checkout.calls().includes('first'), { timeout: 10_000 })
+    await expect.poll(() => checkout.calls().includes('first'), { timeout: 10_000 }).toBeTruthy()
     said.mockClear()
     vi.advanceTimersByTime(10_000)
     checkout.write('go', '')
@@ -151,7 +151,7 @@ describe('installing', () => {
     async () => {
       const checkout = makeCheckout()
       const ensure = checkout.start(ENSURE, [], { NPM: 'hangs' })
-      await vi.waitUntil(() => checkout.calls().length > 0, { timeout: 10_000 })
+      await expect.poll(() => checkout.calls().length > 0, { timeout: 10_000 }).toBeTruthy()
       ensure.kill('SIGTERM')
       expect((await ensure.finished).code).toBe(143)
       expect(checkout.has('.ensure.lock')).toBe(false)

@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { describe, expect, it, vi } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { makeCheckout } from './testing/checkout.ts'
 
 const START = 'scripts/start.mjs'
@@ -23,7 +23,7 @@ describe('npm start', () => {
     'passes %s on and ends as the product ends',
     async signal => {
       const start = makeCheckout().start(START, ['--wait'])
-      await vi.waitUntil(() => start.stdout().includes('cwd'), { timeout: 10_000 })
+      await expect.poll(() => start.stdout().includes('cwd'), { timeout: 10_000 }).toBeTruthy()
       start.kill(signal)
       const { code, stdout } = await start.finished
       expect(stdout).toContain(signal)

@@ -1,7 +1,7 @@
 import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { program, SDK_SERVER } from '../../packages/quartermaster/test/support/upstream-fixture.ts'
 import { type RunningProduct, startProduct, startWithUpstreams } from '../support/running-product.ts'
 import { onceOffered, stepByStep } from '../support/script.ts'
@@ -78,7 +78,7 @@ describe('Claude Code, with a token of an agent', () => {
   it('sees a tool that comes while it works', async () => {
     const lamp = join(product.folder, 'lamp.txt')
     await rm(lamp)
-    await vi.waitUntil(async () => !(await hasLetter()), { timeout: 300_000 })
+    await expect.poll(async () => !(await hasLetter()), { timeout: 300_000 }).toBeTruthy()
     const { token } = await product.issue('clerk')
     const script = onceOffered(READ_LETTER, ADD)
     const { workplace, model } = await scriptedClaude(async turn => {

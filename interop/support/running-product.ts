@@ -28,7 +28,7 @@ export interface RunningProduct {
 }
 
 /** A busy machine takes its time to start one program by another. */
-const PATIENCE = { interval: 50 }
+const PATIENCE = { timeout: 300_000, interval: 50 }
 
 /** Settings that differ from the defaults. */
 export type Settings = Readonly<Record<string, boolean | number>>

@@ -137,13 +137,3 @@ describe('the reference servers from npm', () => {
     })
   })
 })
-
-describe('doctor', () => {
-  it('says that filesystem was given a folder that holds the data folder', async () => {
-    const product = await startWithUpstreams({ filesystem: npmServer('filesystem', '.') })
-    onTestFinished(product.stop)
-    await product.reaches('filesystem')
-    const { stdout } = await product.run('doctor')
-    expect(stdout).toContain('Upstream "filesystem" is given a path that holds the data folder')
-  })
-})

@@ -34,6 +34,7 @@ it('says that the store is locked while another command has it, never that a too
   const dir = await makeProject({ 'gate.mjs': GATE, ...files })
   const run = (...args: string[]) => quartermaster(args, { cwd: dir })
   const call = ['call', 'gate_pass', '--agent', 'ada']
+  await run('upstreams', 'restart', 'gate')
   expect((await run('tools', '--json')).stdout).toContain('gate_pass')
   const first = startProcess([...call, '--timeout', '5m'], { cwd: dir })
   onTestFinished(() => void first.kill('SIGKILL'))

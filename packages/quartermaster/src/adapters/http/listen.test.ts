@@ -1,6 +1,6 @@
 import { createServer, type Server } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
-import { afterEach, describe, expect, it, vi } from 'vitest'
+import { afterEach, describe, expect, it } from 'vitest'
 import { collectedLog } from '../../testing/collected-log.ts'
 import { deferred } from '../../testing/deferred.ts'
 import { fakeControl, STATUS_REPORT } from '../../testing/fake-control.ts'
@@ -109,7 +109,7 @@ describe('closing', () => {
     expect(server.open()).toBe(1)
     finish()
     await (await answer).text()
-    await vi.waitFor(() => expect(server.open()).toBe(0))
+    await expect.poll(() => server.open()).toBe(0)
   })
 
   it('says with what it still answers that the connection ends, so that nobody sends the next question into it', async () => {
@@ -130,7 +130,7 @@ describe('closing', () => {
     const ended = new Promise(resolve => socket.once('close', resolve))
     const ask = () => socket.write(`GET /health HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\n\r\n`)
     ask()
-    await vi.waitFor(() => expect(said.join('')).toContain('keep-alive'))
+    await expect.poll(() => said.join('')).toContain('keep-alive')
     said.length = 0
     ask()
     await close()

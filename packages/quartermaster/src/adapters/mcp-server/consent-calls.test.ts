@@ -36,7 +36,7 @@ const call = (client: Client) => client.callTool({ name: 'pay', arguments: { to:
 
 /** The id of the one call that waits, once it does. */
 async function waiting({ consentServices }: Hub): Promise<string> {
-  const first = await vi.waitUntil(async () => (await consentServices('default').open())[0], { timeout: 20_000 })
+  const first = await vi.waitUntil(async () => (await consentServices('default').open())[0], { timeout: 300_000 })
   return first.id
 }
 
@@ -93,7 +93,7 @@ describe.each(ERAS)('a client of the era %s whose call a person has to allow', e
     client.callTool({ name: 'pay', arguments: {} }, { signal: stop.signal }).catch(() => {})
     const id = await waiting(hub)
     await leave(front, stop)
-    await vi.waitUntil(async () => (await hub.consentServices('default').open()).length === 0)
+    await vi.waitUntil(async () => (await hub.consentServices('default').open()).length === 0, { timeout: 300_000 })
     expect((await hub.operations.find('default', id)).state).toBe('cancelled')
     await expect(hub.consentServices('default').answer(id, ONCE, OWNER)).rejects.toMatchObject({
       code: 'REQUEST_REFUSED',
@@ -124,7 +124,8 @@ describe.each(ERAS)('a client of the era %s whose call a person has to allow', e
     late.resolve({ action: 'accept', content: { allow: true } })
     await answered
     // From 2026-07-28 on nobody hears that a client has given up a call between two requests: it is as if its person thought.
-    if (era === 'legacy') await vi.waitUntil(async () => (await hub.consentServices('default').open()).length === 0)
+    if (era === 'legacy')
+      await vi.waitUntil(async () => (await hub.consentServices('default').open()).length === 0, { timeout: 300_000 })
     await hub.clock.advance(60_000)
     expect((await hub.operations.find('default', id)).state).toBe(era === 'legacy' ? 'cancelled' : 'waitingForApproval')
     expect(runs).toEqual([])
@@ -160,7 +161,7 @@ describe('equal calls of one agent that wait', () => {
     const questions: string[] = []
     hub.emitter.on('approval.opened', ({ id }) => questions.push(id))
     const calls = [keyed(first, 'k1'), keyed(second, 'k2')]
-    await vi.waitUntil(async () => (await listed())[0]?.calls === 2, { timeout: 20_000 })
+    await vi.waitUntil(async () => (await listed())[0]?.calls === 2, { timeout: 300_000 })
     expect(await listed()).toHaveLength(1)
     expect(questions).toHaveLength(1)
     await say(await waiting(hub), answer, OWNER)
@@ -176,9 +177,9 @@ describe('equal calls of one agent that wait', () => {
     const id = await waiting(hub)
     const answered = call(client)
     const { open: listed, answer: say } = hub.consentServices('default')
-    await vi.waitUntil(async () => (await listed())[0]?.calls === 2, { timeout: 20_000 })
+    await vi.waitUntil(async () => (await listed())[0]?.calls === 2, { timeout: 300_000 })
     stop.abort()
-    await vi.waitUntil(async () => (await listed())[0]?.id !== id, { timeout: 20_000 })
+    await vi.waitUntil(async () => (await listed())[0]?.id !== id, { timeout: 300_000 })
     await say(await waiting(hub), ONCE, OWNER)
     expect(await answered).toMatchObject({ content: [{ type: 'text', text: 'paid' }] })
     expect(runs).toHaveLength(1)
@@ -193,7 +194,7 @@ describe('equal calls of one agent that wait', () => {
       call(await connect(front, 'trusted', 'auto')),
     ]
     const { open: listed, answer: say } = hub.consentServices('default')
-    await vi.waitUntil(async () => (await listed()).length === 3, { timeout: 20_000 })
+    await vi.waitUntil(async () => (await listed()).length === 3, { timeout: 300_000 })
     for (const { id } of await listed()) await say(id, ONCE, OWNER)
     for (const called of calls) expect(await called).toMatchObject({ content: [{ text: 'paid' }] })
   })
@@ -231,7 +232,7 @@ describe('an approval that became void', () => {
   ] as const)('tells its agent the end without an answer: %s', async (_what, code, change) => {
     const { hub, client, runs, told, id } = await handled()
     await change(hub)
-    await vi.waitUntil(() => told.includes(PAGES), { timeout: 20_000 })
+    await vi.waitUntil(() => told.includes(PAGES), { timeout: 300_000 })
     expect(await statusOf(client, id)).toMatchObject({ state: 'failed', error: { code } })
     expect([await hub.consentServices('default').open(), runs]).toEqual([[], []])
     await expect(hub.consentServices('default').answer(id, ONCE, OWNER)).rejects.toMatchObject({
@@ -242,7 +243,7 @@ describe('an approval that became void', () => {
   it('tells its agent the end when it expires', async () => {
     const { hub, client, told, id } = await handled()
     await hub.clock.advance(25 * HOUR_MS)
-    await vi.waitUntil(() => told.includes(PAGES), { timeout: 20_000 })
+    await vi.waitUntil(() => told.includes(PAGES), { timeout: 300_000 })
     expect(await statusOf(client, id)).toMatchObject({ state: 'expired', error: { code: 'CONSENT_REQUIRED' } })
   })
 })

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { createUpstreamCredentials, createUpstreamMemory } from '../../core/upstreams/index.ts'
 import { createIds, createSystemClock } from '../system/index.ts'
 import { tempFolder } from './testing/child-fixture.ts'
-import { entry, PATIENT, SIGNAL, stage } from './testing/upstreams-fixture.ts'
+import { entry, SIGNAL, stage } from './testing/upstreams-fixture.ts'
 
 describe('another configuration', () => {
   it('goes on with the same process where only what is shown is another', async () => {
@@ -78,7 +78,7 @@ describe('a policy that is relaxed', () => {
     const desk = await stage()
     const config = (more: object) => ({ ill: entry({ ...options, ...more }, `--definitions=${file}`) })
     await desk.configure(config({}))
-    await expect.poll(() => desk.status()?.tools, PATIENT).toEqual({ offered: 0, held: 1 })
+    await expect.poll(() => desk.status()?.tools).toEqual({ offered: 0, held: 1 })
     return { ...desk, allow: () => desk.configure(config({ findings: 'allow' })) }
   }
 
@@ -86,15 +86,15 @@ describe('a policy that is relaxed', () => {
     const { allow, status, toolNames } = await held({})
     const before = status()?.pids
     await allow()
-    await expect.poll(toolNames, PATIENT).toEqual(['ill_helper'])
+    await expect.poll(toolNames).toEqual(['ill_helper'])
     expect(status()?.pids).toEqual(before)
   })
 
   it('offers it also of a server that sleeps', async () => {
     const { allow, status, toolNames } = await held({ start: 'lazy', idleSeconds: 1 })
-    await expect.poll(() => status()?.state, PATIENT).toBe('idle')
+    await expect.poll(() => status()?.state).toBe('idle')
     await allow()
-    await expect.poll(toolNames, PATIENT).toEqual(['ill_helper'])
+    await expect.poll(toolNames).toEqual(['ill_helper'])
   })
 })
 
@@ -107,8 +107,8 @@ describe('a server that has changed a tool while it slept', () => {
     await define('Helps.')
     const { configure, units, status } = await stage()
     await configure(config)
-    await expect.poll(() => status()?.tools, PATIENT).toEqual({ offered: 1, held: 0 })
-    await expect.poll(() => status()?.state, PATIENT).toBe('idle')
+    await expect.poll(() => status()?.tools).toEqual({ offered: 1, held: 0 })
+    await expect.poll(() => status()?.state).toBe('idle')
     const [unit] = await units()
     const tool = unit?.definitions.capabilities?.[0]?.tools[0]
     await define('Helps with anything.')
@@ -132,7 +132,7 @@ describe('what the owner leaves out', () => {
     const { upstreams, configure, status, units } = await stage()
     const flag = `--definitions=${file}`
     await configure({ ill: entry({ leaveOut: ['wipe'] }, flag) })
-    await expect.poll(() => status()?.tools, PATIENT).toEqual({ offered: 0, held: 1 })
+    await expect.poll(() => status()?.tools).toEqual({ offered: 0, held: 1 })
     const names = async (options = {}) => {
       await units()
       return (await upstreams.review('ill', options)).flatMap(({ kind, calledAs }) =>
@@ -157,7 +157,7 @@ describe('what is not configured any more', () => {
     const desk = await stage()
     const config = entry({}, `--definitions=${file}`)
     await desk.configure({ ill: config })
-    await expect.poll(() => desk.status()?.tools, PATIENT).toEqual({ offered: 0, held: 1 })
+    await expect.poll(() => desk.status()?.tools).toEqual({ offered: 0, held: 1 })
     expect(await desk.upstreams.leftBehind()).toEqual([])
     await desk.configure({})
     return { ...desk, config }
@@ -195,7 +195,7 @@ describe('what is not configured any more', () => {
   it('is reviewed and decided about all the same where a capability names it', async () => {
     const { upstreams, status, config } = await removed()
     upstreams.mount({ name: 'ill', key: 'ill', agent: 'ada', config })
-    await expect.poll(() => status()?.state, PATIENT).toBe('up')
+    await expect.poll(() => status()?.state).toBe('up')
     const items = await upstreams.review()
     expect(items).toMatchObject([{ name: 'helper', state: 'suspicious' }])
     expect(await upstreams.leftBehind()).toEqual([])
@@ -211,11 +211,11 @@ describe('what a person has rejected', () => {
     await writeFile(file, JSON.stringify([{ name: 'helper', description, inputSchema: { type: 'object' } }]))
     const { upstreams, configure, status, units } = await stage()
     await configure({ ill: entry({}, `--definitions=${file}`) })
-    await expect.poll(() => status()?.tools, PATIENT).toEqual({ offered: 0, held: 1 })
+    await expect.poll(() => status()?.tools).toEqual({ offered: 0, held: 1 })
     const problems = async () => (await units()).flatMap(unit => unit.problems ?? [])
     expect(await problems()).toHaveLength(1)
     await upstreams.decide({ upstream: 'ill', decision: 'reject', items: await upstreams.review('ill') })
-    await expect.poll(() => status()?.tools, PATIENT).toEqual({ offered: 0, held: 0, rejected: 1 })
+    await expect.poll(() => status()?.tools).toEqual({ offered: 0, held: 0, rejected: 1 })
     expect(await problems()).toEqual([])
   })
 })

@@ -4,7 +4,7 @@ import type { Era } from './peer/session.ts'
 import { type EraServer, eraServer } from './testing/era-server.ts'
 import { httpEndpoint, type Visit } from './testing/http-endpoint.ts'
 import { answerLegacy } from './testing/legacy-answers.ts'
-import { PATIENT, SIGNAL, stage } from './testing/upstreams-fixture.ts'
+import { SIGNAL, stage } from './testing/upstreams-fixture.ts'
 
 const entryFor = ({ url }: Pick<EraServer, 'url'>, more: object = {}) => UpstreamConfig.parse({ url, ...more })
 
@@ -61,7 +61,7 @@ describe.each(SWITCHES)('a server of the %s era in whose place there is one of t
   it('is down where it has to be of the era before, and its call was not done', async () => {
     const { server, desk, call } = await switched({ era: from })
     const failed = call('buy').catch((error: unknown) => error)
-    await expect.poll(() => desk.status('shop')?.restarts, PATIENT).toBeGreaterThan(1)
+    await expect.poll(() => desk.status('shop')?.restarts).toBeGreaterThan(1)
     await desk.upstreams.stop()
     expect(await failed).toMatchObject({ code: 'DEPENDENCY_UNAVAILABLE' })
     expect(server.runs).toEqual([`count ${from}`])
@@ -113,7 +113,7 @@ it('starts a server anew as one that fails to, where it lets itself be met and t
   isWell = false
   server.visits.length = 0
   const failed = call('count').catch((error: unknown) => error)
-  await expect.poll(() => desk.status('shop')?.restarts, PATIENT).toBeGreaterThan(2)
+  await expect.poll(() => desk.status('shop')?.restarts).toBeGreaterThan(2)
   const met = server.visits.filter(({ body }) => body.method === 'initialize').length
   expect(met).toBeLessThanOrEqual((desk.status('shop')?.restarts ?? 0) + 1)
   expect(desk.status('shop')).toMatchObject({ state: 'recovering', reason: expect.stringContaining('revision of MCP') })

@@ -3,7 +3,7 @@ import { type Answer, UpstreamConfig } from '../../contracts/index.ts'
 import { deferred } from '../../testing/deferred.ts'
 import { httpEndpoint, type Visit } from './testing/http-endpoint.ts'
 import { answerLegacy } from './testing/legacy-answers.ts'
-import { PATIENT, SIGNAL, stage } from './testing/upstreams-fixture.ts'
+import { SIGNAL, stage } from './testing/upstreams-fixture.ts'
 
 it('lists a server again when the exchange broke in which it was to say what changed', async () => {
   const { configure, toolNames, status, isUp } = await stage()
@@ -21,7 +21,7 @@ it('lists a server again when the exchange broke in which it was to say what cha
   await isUp('tracker')
   const write = await stream.promise
   write('data: {"jsonrpc":"2.0","method":"notifications/tools/list_changed"}\n\n')
-  await expect.poll(toolNames, PATIENT).toContain('tracker_close')
+  await expect.poll(toolNames).toContain('tracker_close')
   expect(status('tracker')).toMatchObject({ state: 'up', restarts: 0 })
 })
 
@@ -43,7 +43,7 @@ it('looks again at what a server has that ended its connections, as one does tha
   // A connection that rests for seconds would be ended by us.
   await tool?.handler({} as never, context as never)
   server.dropAll()
-  await expect.poll(() => status('tracker')?.tools, PATIENT).toEqual({ offered: 0, held: 1 })
+  await expect.poll(() => status('tracker')?.tools).toEqual({ offered: 0, held: 1 })
   expect(status('tracker')).toMatchObject({ state: 'up', restarts: 0 })
 })
 
@@ -64,7 +64,7 @@ it('asks once what changed for an agent with a connection of its own, however of
   const [tool] = unit?.definitions.capabilities?.[0]?.tools ?? []
   const context = { caller: { name: 'ada' }, client: 'one', signal: SIGNAL, canAnswer: () => false, progress() {} }
   await tool?.handler({} as never, context as never)
-  await expect.poll(() => streams.length, PATIENT).toBe(2)
+  await expect.poll(() => streams.length).toBe(2)
   isFlooded = true
   const notice = (method: string, params = {}) => `data: ${JSON.stringify({ jsonrpc: '2.0', method, params })}\n\n`
   streams[1]?.(notice('notifications/tools/list_changed').repeat(1_000))
@@ -72,7 +72,7 @@ it('asks once what changed for an agent with a connection of its own, however of
   streams[1]?.(notice('notifications/tools/list_changed').repeat(1_000))
   streams[1]?.(notice('notifications/message', { level: 'info', data: 'All is told.' }))
   const lines = () => upstreams.logs('tracker', { limit: 10 }).map(({ text }) => text)
-  await expect.poll(lines, PATIENT).toContainEqual(expect.stringContaining('All is told.'))
+  await expect.poll(lines).toContainEqual(expect.stringContaining('All is told.'))
   expect(lists).toBe(1)
   isFlooded = false
   answerLegacy(visit)
@@ -178,14 +178,14 @@ it('wakes a server that sleeps for whoever subscribes to a resource of it, until
   )
   const subscribed = () => server.visits.filter(({ body }) => body.method === 'resources/subscribe').length
   await configure({ notes: UpstreamConfig.parse({ url: server.url, era: 'legacy', start: 'lazy', idleSeconds: 1 }) })
-  await expect.poll(() => status('notes')?.state, PATIENT).toBe('idle')
+  await expect.poll(() => status('notes')?.state).toBe('idle')
   const [unit] = await units()
   const [resource] = unit?.definitions.capabilities?.[0]?.resources ?? []
   const stop = await resource?.watch?.(uri, () => {}, { caller: { name: 'ada' } } as never)
-  await expect.poll(subscribed, PATIENT).toBe(1)
+  await expect.poll(subscribed).toBe(1)
   expect(status('notes')?.state).toBe('up')
   if (typeof stop === 'function') stop()
-  await expect.poll(() => status('notes')?.state, PATIENT).toBe('idle')
+  await expect.poll(() => status('notes')?.state).toBe('idle')
 })
 
 it('ends a call at once whose server asks something in a session that it has forgotten, and asks nobody', async () => {
@@ -244,7 +244,7 @@ async function atWork() {
   const common = { caller: { name: 'ada' }, client: 'one', canAnswer: () => false, progress() {} }
   const call = (signal = SIGNAL) => tool?.handler({} as never, { ...common, signal } as never) as Promise<unknown>
   const answer = call()
-  await expect.poll(() => calls.length, PATIENT).toBe(1)
+  await expect.poll(() => calls.length).toBe(1)
   return {
     server,
     answer,
@@ -252,7 +252,7 @@ async function atWork() {
     async isFound() {
       const another = call(controller.signal)
       another.catch(() => {})
-      await expect.poll(() => status('tracker')?.state, PATIENT).not.toBe('up')
+      await expect.poll(() => status('tracker')?.state).not.toBe('up')
       controller.abort()
     },
     respond: () => calls[0]?.result({ content: [{ type: 'text', text: 'written' }] }),

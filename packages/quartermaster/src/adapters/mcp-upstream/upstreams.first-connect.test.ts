@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { UpstreamConfig } from '../../contracts/index.ts'
 import { ILL_SERVER, tempFolder } from './testing/child-fixture.ts'
-import { entry, PATIENT, stage } from './testing/upstreams-fixture.ts'
+import { entry, stage } from './testing/upstreams-fixture.ts'
 
 /** Longer than any test lasts. */
 const LONG_MS = 600_000
@@ -41,7 +41,7 @@ describe('whoever waits for a server that nobody has seen, because of a call', (
     const { upstreams, configure, status, toolNames } = await stage({ which: 'first' })
     await configure({ ill: hanging() })
     const met = upstreams.meetNow('ill', LONG_MS)
-    await expect.poll(() => status()?.state, PATIENT).toBe('starting')
+    await expect.poll(() => status()?.state).toBe('starting')
     await configure({ ill: entry() })
     expect(await met).toBe(true)
     expect(await toolNames()).toContain('ill_add')
@@ -54,7 +54,7 @@ describe('whoever waits for a server that nobody has seen, because of a call', (
     const { upstreams, configure, status } = await stage({ which: 'first' })
     await configure({ ill: hanging() })
     const met = upstreams.meetNow('ill', LONG_MS)
-    await expect.poll(() => status()?.state, PATIENT).toBe('starting')
+    await expect.poll(() => status()?.state).toBe('starting')
     await configure(next)
     expect(await met).toBe(false)
   })
@@ -68,7 +68,7 @@ describe('whoever waits for a server that nobody has seen, because of a call', (
   it('does not wait for the end of the pauses of one that has been failing for long', async () => {
     const { upstreams, configure, status } = await stage({ which: 'first', recoveringSeconds: 0 })
     await configure({ ill: entry({ command: '/there/is/no/such/program' }) })
-    await expect.poll(() => status()?.state, PATIENT).toBe('down')
+    await expect.poll(() => status()?.state).toBe('down')
     expect(await upstreams.meetNow('ill', LONG_MS)).toBe(false)
   })
 
@@ -76,7 +76,7 @@ describe('whoever waits for a server that nobody has seen, because of a call', (
     const { upstreams, configure, status } = await stage({ which: 'first' })
     await configure({ ill: hanging() })
     const met = upstreams.meetNow('ill', LONG_MS)
-    await expect.poll(() => status()?.state, PATIENT).toBe('starting')
+    await expect.poll(() => status()?.state).toBe('starting')
     await upstreams.stop()
     expect(await met).toBe(false)
   })
@@ -86,7 +86,7 @@ it('tells of one that a command has begun to start, and that does not answer, ho
   const { configure, status } = await stage({ which: 'unseen' })
   await configure({ ill: hanging() })
   await expect
-    .poll(() => status(), PATIENT)
+    .poll(() => status())
     .toMatchObject({
       state: 'starting',
       unseen: 'Wait for it: quartermaster upstreams restart ill, or: quartermaster up',

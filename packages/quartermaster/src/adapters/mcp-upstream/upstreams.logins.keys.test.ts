@@ -3,7 +3,7 @@ import { UpstreamConfig } from '../../contracts/index.ts'
 import type { Visit } from './testing/http-endpoint.ts'
 import { answerLegacy } from './testing/legacy-answers.ts'
 import { oauthPlace } from './testing/oauth-fixture.ts'
-import { PATIENT, SIGNAL, stage } from './testing/upstreams-fixture.ts'
+import { SIGNAL, stage } from './testing/upstreams-fixture.ts'
 
 const ADAS_KEY = { agents: { ada: { headers: { Authorization: 'Bearer key-of-ada' } } } }
 const KEY_OF_ALL = { headers: { Authorization: 'Bearer key-of-all' } }
@@ -140,7 +140,7 @@ describe('a login that is over and that nobody renews any more', () => {
     const before = shown().length
     revoke()
     await signIn()
-    await expect.poll(() => status('desk')?.state, PATIENT).toBe('needsLogin')
+    await expect.poll(() => status('desk')?.state).toBe('needsLogin')
     expect(shown().slice(before)).toEqual([])
   })
 })
@@ -157,7 +157,7 @@ describe('a login of all that nobody can renew for now', () => {
     await expect(calledBy('bob')).rejects.toMatchObject({ message: expect.stringContaining('could not be renewed') })
     renewWith(undefined)
     taken.add('access-1')
-    await expect.poll(() => calledBy('bob').catch(() => 'not yet'), PATIENT).toBe('access-1')
+    await expect.poll(() => calledBy('bob').catch(() => 'not yet')).toBe('access-1')
     expect(await calledBy('ada')).toBe('access-2')
   })
 
@@ -165,10 +165,10 @@ describe('a login of all that nobody can renew for now', () => {
     const { signIn, status, revoke, renewWith } = await namingServer({ takes: () => false })
     revoke()
     await signIn('ada')
-    await expect.poll(() => status('desk')?.state, PATIENT).toBe('needsLogin')
+    await expect.poll(() => status('desk')?.state).toBe('needsLogin')
     renewWith([503, {}])
     await signIn()
-    await expect.poll(() => status('desk')?.lastError?.message, PATIENT).toMatch(/could not be renewed/)
+    await expect.poll(() => status('desk')?.lastError?.message).toMatch(/could not be renewed/)
     expect(status('desk')?.state).not.toBe('needsLogin')
   })
 })
@@ -194,7 +194,7 @@ describe('a server that lets nobody in, whatever is shown', () => {
     // The one that was issued last is hers.
     const hers = `access-${isForAll ? 2 : 1}`
     const isShown = () => place.endpoint.visits.some(visit => visit.path === '/mcp' && whoIn(visit) === hers)
-    await expect.poll(() => [isShown(), status('desk')?.state], PATIENT).toEqual([true, state])
+    await expect.poll(() => [isShown(), status('desk')?.state]).toEqual([true, state])
     const message = status('desk')?.lastError?.message ?? ''
     expect([message.includes(told), message.includes(ofAda)]).toEqual([true, told === ofAda])
   })

@@ -4,7 +4,7 @@ import { deferred } from '../../testing/deferred.ts'
 import type { Visit } from './testing/http-endpoint.ts'
 import { answerLegacy } from './testing/legacy-answers.ts'
 import { oauthPlace } from './testing/oauth-fixture.ts'
-import { PATIENT, SIGNAL, stage } from './testing/upstreams-fixture.ts'
+import { SIGNAL, stage } from './testing/upstreams-fixture.ts'
 
 const QUESTION = { jsonrpc: '2.0', id: 'q', method: 'elicitation/create' }
 const ASKED = { message: 'Which one?', requestedSchema: { type: 'object', properties: {} } }
@@ -113,7 +113,7 @@ describe('a call in the course of which a person is asked', () => {
       code: 'OUTCOME_UNKNOWN',
       message: expect.stringContaining('The login at "tracker" was forgotten meanwhile'),
     })
-    await expect.poll(() => status('tracker')?.state, PATIENT).toBe('needsLogin')
+    await expect.poll(() => status('tracker')?.state).toBe('needsLogin')
     const since = place.endpoint.visits.slice(before)
     expect(since.filter(({ headers }) => headers['mcp-session-id'] !== undefined)).toEqual([])
   })

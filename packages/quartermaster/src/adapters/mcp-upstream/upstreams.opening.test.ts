@@ -8,7 +8,7 @@ import { tempFolder } from './testing/child-fixture.ts'
 import { httpEndpoint, type Visit } from './testing/http-endpoint.ts'
 import { answerLegacy } from './testing/legacy-answers.ts'
 import { NOTES_ANSWERS, noticeOf, URI } from './testing/notes-answers.ts'
-import { entry, PATIENT, stage } from './testing/upstreams-fixture.ts'
+import { entry, stage } from './testing/upstreams-fixture.ts'
 
 /** A store that writes down what was seen of a server only once it is let: until then the server is being opened. */
 function heldStorage() {
@@ -32,7 +32,7 @@ async function beingOpened(config: UpstreamConfig) {
   const { writing, storage } = heldStorage()
   const desk = await stage({ storage })
   await desk.configure({ ill: config })
-  await expect.poll(() => writing.isAsked, PATIENT).toBe(true)
+  await expect.poll(() => writing.isAsked).toBe(true)
   expect(desk.status()?.state).toBe('starting')
   return { ...desk, letGo: writing.letGo }
 }
@@ -42,7 +42,7 @@ describe('what comes in while a server is being opened', () => {
     const { letGo, isUp, toolNames } = await beingOpened(entry({ newTools: 'offer' }, '--plugin=late'))
     letGo()
     await isUp()
-    await expect.poll(toolNames, PATIENT).toContain('ill_late')
+    await expect.poll(toolNames).toContain('ill_late')
   })
 
   it('counts once it is up, where it is another policy', async () => {
@@ -53,7 +53,7 @@ describe('what comes in while a server is being opened', () => {
     const { letGo, configure, toolNames } = await beingOpened(config({ findings: 'hold' }))
     await configure({ ill: config({ findings: 'allow' }) })
     letGo()
-    await expect.poll(toolNames, PATIENT).toEqual(['ill_helper'])
+    await expect.poll(toolNames).toEqual(['ill_helper'])
   })
 })
 
@@ -95,7 +95,7 @@ describe.each(WAYS)('who subscribes to another address $when when told of a chan
     const desk = await stage()
     await desk.configure({ notes: UpstreamConfig.parse({ url, era, connection }) })
     const resources = async () => (await desk.units())[0]?.definitions.capabilities?.[0]?.resources ?? []
-    await expect.poll(resources, PATIENT).toHaveLength(2)
+    await expect.poll(resources).toHaveLength(2)
     const [first, second] = await resources()
     const ada = { caller: { name: 'ada' } } as never
     let isNew = false
@@ -107,10 +107,10 @@ describe.each(WAYS)('who subscribes to another address $when when told of a chan
       },
       ada,
     )
-    await expect.poll(() => [...asked], PATIENT).toEqual([FIRST])
+    await expect.poll(() => [...asked]).toEqual([FIRST])
     isNew = true
     await desk.upstreams.restart('notes')
-    await expect.poll(() => [...asked], PATIENT).toContain(SECOND)
+    await expect.poll(() => [...asked]).toContain(SECOND)
   })
 })
 
@@ -125,7 +125,8 @@ async function changingServer() {
   }
   const { url } = await httpEndpoint(async visit => {
     if (visit.method === 'GET') return void streams.push(visit.events())
-    if (visit.body.method === 'tools/list' && second.isMet) await vi.waitUntil(() => streams.length > 1, PATIENT)
+    if (visit.body.method === 'tools/list' && second.isMet)
+      await vi.waitUntil(() => streams.length > 1, { timeout: 300_000 })
     return answerLegacy(visit, { ...NOTES_ANSWERS, 'tools/list': list })
   })
   return { url, second }
@@ -136,9 +137,9 @@ it("compares an agent's own connection again once it is up, where its server tol
   const desk = await stage()
   await desk.configure({ notes: UpstreamConfig.parse({ url, era: 'legacy', connection: 'perAgent' }) })
   const resources = async () => (await desk.units())[0]?.definitions.capabilities?.[0]?.resources ?? []
-  await expect.poll(resources, PATIENT).toHaveLength(1)
+  await expect.poll(resources).toHaveLength(1)
   const [note] = await resources()
   second.isMet = true
   note?.watch?.(URI, () => {}, { caller: { name: 'ada' } } as never)
-  await expect.poll(() => second.lists, PATIENT).toBe(2)
+  await expect.poll(() => second.lists).toBe(2)
 })

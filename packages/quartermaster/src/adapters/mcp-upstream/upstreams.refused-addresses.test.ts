@@ -3,7 +3,7 @@ import { UpstreamConfig } from '../../contracts/index.ts'
 import { httpEndpoint, type Visit } from './testing/http-endpoint.ts'
 import { answerLegacy } from './testing/legacy-answers.ts'
 import { NOTES_ANSWERS, noticeOf } from './testing/notes-answers.ts'
-import { PATIENT, stage } from './testing/upstreams-fixture.ts'
+import { stage } from './testing/upstreams-fixture.ts'
 
 const ONE = 'n://1'
 const TWO = 'n://2'
@@ -45,7 +45,7 @@ async function twoSubscribers() {
   await configure({ notes: UpstreamConfig.parse({ url: server.url, era: 'modern' }) })
   await isUp('notes')
   const resources = async () => (await units())[0]?.definitions.capabilities?.[0]?.resources ?? []
-  await expect.poll(resources, PATIENT).toHaveLength(2)
+  await expect.poll(resources).toHaveLength(2)
   const [one, two] = await resources()
   const heard: string[] = []
   const subscribe = (name: string) => ({ caller: { name } }) as never
@@ -57,13 +57,13 @@ async function twoSubscribers() {
 
 it('tells of every other note after a restart where one is gone that somebody is subscribed to, and says which', async () => {
   const { upstreams, has, told, change, heard, lines } = await twoSubscribers()
-  await expect.poll(told, PATIENT).toEqual([[ONE, TWO]])
+  await expect.poll(told).toEqual([[ONE, TWO]])
   has.delete(TWO)
   await upstreams.restart('notes')
-  await expect.poll(told, PATIENT).toEqual([[ONE]])
-  await expect.poll(lines, PATIENT).toContain(`Nothing is heard of changes at "${TWO}": There is no ${TWO}.`)
+  await expect.poll(told).toEqual([[ONE]])
+  await expect.poll(lines).toContain(`Nothing is heard of changes at "${TWO}": There is no ${TWO}.`)
   expect(lines().filter(line => line.includes('hear') || line.includes('tell'))).toHaveLength(1)
   const before = heard.length
   change(ONE)
-  await expect.poll(() => heard.slice(before), PATIENT).toContain('ada')
+  await expect.poll(() => heard.slice(before)).toContain('ada')
 })

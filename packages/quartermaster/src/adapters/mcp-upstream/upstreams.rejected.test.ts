@@ -3,7 +3,7 @@ import { UpstreamConfig } from '../../contracts/index.ts'
 import { deferred } from '../../testing/deferred.ts'
 import { httpEndpoint, type Visit } from './testing/http-endpoint.ts'
 import { answerLegacy } from './testing/legacy-answers.ts'
-import { PATIENT, SIGNAL, stage } from './testing/upstreams-fixture.ts'
+import { SIGNAL, stage } from './testing/upstreams-fixture.ts'
 
 const TOOLS = ['slow', 'other', 'reading'].map(name => ({
   name,
@@ -92,7 +92,7 @@ it.each([
     const desk = await underWay(era, ({ body }) => (body.method === 'tools/call' ? code : undefined))
     const together = [desk.bob, desk.call('other', 'bob'), desk.call('other', 'eve')]
     await Promise.all(together.map(call => expect(call).rejects.toMatchObject(SAID[code])))
-    await expect.poll(() => desk.status(), PATIENT).toMatchObject({ state: 'up', restarts })
+    await expect.poll(() => desk.status()).toMatchObject({ state: 'up', restarts })
     await expect(desk.call('other', 'eve')).rejects.toMatchObject(SAID[code])
     expect(desk.times('other')).toBe(4)
     desk.answerAda()
@@ -121,7 +121,7 @@ it('tells of an agent whose own connection does not come up, until it does', asy
   const refusal = ({ headers }: Visit) => (headers['x-key'] === 'bob' ? 500 : undefined)
   const desk = await underWay('legacy', refusal, { agents: { bob: { headers: { 'x-key': 'bob' } } } })
   const failing = [{ agent: 'bob', reason: expect.stringContaining('HTTP 500') }]
-  await expect.poll(() => desk.status(), PATIENT).toMatchObject({ state: 'up', failing })
+  await expect.poll(() => desk.status()).toMatchObject({ state: 'up', failing })
   desk.letIn()
   expect(await desk.bob).toMatchObject(DONE)
   expect(desk.status()).not.toHaveProperty('failing')
@@ -158,7 +158,7 @@ it.each(['legacy', 'modern'] as const)(
     )
     const message = expect.stringContaining('requires a login')
     await expect(desk.bob).rejects.toMatchObject({ code: 'DEPENDENCY_UNAVAILABLE', message })
-    await expect.poll(() => desk.status()?.state, PATIENT).toBe('needsLogin')
+    await expect.poll(() => desk.status()?.state).toBe('needsLogin')
     desk.answerAda()
     expect(await desk.ada).toMatchObject(DONE)
   },

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { UpstreamConfig } from '../../contracts/index.ts'
 import { type HttpEndpoint, httpEndpoint, type Visit } from './testing/http-endpoint.ts'
 import { answerLegacy } from './testing/legacy-answers.ts'
-import { entry, PATIENT, SIGNAL, stage } from './testing/upstreams-fixture.ts'
+import { entry, SIGNAL, stage } from './testing/upstreams-fixture.ts'
 
 /** A server that answers a call when the test has it do so, and who called it with what. */
 async function countingServer() {
@@ -36,10 +36,10 @@ describe.each(['shared', 'perAgent'] as const)('an upstream whose entry is chang
     await desk.isUp('tracker')
     const call = await toolOf(desk)
     const before = call()
-    await expect.poll(() => calls.length, PATIENT).toBe(1)
+    await expect.poll(() => calls.length).toBe(1)
     await desk.configure({ tracker: entryFor(server, '2', { connection }) })
     const since = [call(), call('bob')]
-    await expect.poll(callers, PATIENT).toEqual(['1', '2', '2'])
+    await expect.poll(callers).toEqual(['1', '2', '2'])
     for (const index of calls.keys()) finish(index)
     for (const one of [before, ...since]) expect(await one).toMatchObject({ content: [{ text: '3 issues' }] })
   })
@@ -51,7 +51,7 @@ describe.each(['shared', 'perAgent'] as const)('an upstream whose entry is chang
     await desk.isUp('tracker')
     const call = await toolOf(desk)
     await desk.configure({})
-    await expect.poll(() => call().catch((error: Error) => error.message), PATIENT).toContain('It was removed')
+    await expect.poll(() => call().catch((error: Error) => error.message)).toContain('It was removed')
     expect(callers()).toEqual([])
   })
 })
@@ -70,7 +70,7 @@ async function brokenWhereReplaced(annotations: object) {
   await desk.isUp('tracker')
   const call = await toolOf(desk)
   const broken = call().catch((error: unknown) => error)
-  await expect.poll(() => calls.length, PATIENT).toBe(1)
+  await expect.poll(() => calls.length).toBe(1)
   await desk.configure({ tracker: entryOf('two') })
   calls[0]?.drop()
   return { end: await broken, sentAgain: calls.length - 1 }
@@ -97,9 +97,9 @@ it('sends a call that waited for a server which cannot be reached to the one tha
   const gone = UpstreamConfig.parse({ url: 'http://127.0.0.1:9/mcp', era: 'legacy' })
   await desk.configure({ tracker: gone })
   const waiting = call()
-  await expect.poll(() => desk.status('tracker')?.state, PATIENT).toBe('recovering')
+  await expect.poll(() => desk.status('tracker')?.state).toBe('recovering')
   await desk.configure({ tracker: entryFor(server, '2') })
-  await expect.poll(() => calls.length, PATIENT).toBe(1)
+  await expect.poll(() => calls.length).toBe(1)
   finish(0)
   expect(await waiting).toMatchObject({ content: [{ text: '3 issues' }] })
   expect(callers()).toEqual(['2'])
@@ -112,13 +112,13 @@ it('sends a call that waits for one that is to run once to the last in its place
   await desk.isUp('tracker')
   const call = await toolOf(desk)
   const before = call()
-  await expect.poll(() => calls.length, PATIENT).toBe(1)
+  await expect.poll(() => calls.length).toBe(1)
   await desk.configure({ tracker: entryFor(server, '2', { single: true }) })
   const waiting = call()
   await desk.configure({ tracker: entryFor(server, '3', { single: true }) })
   expect(desk.status('tracker')).toMatchObject({ state: 'starting', reason: expect.stringContaining('the one before') })
   finish(0)
-  await expect.poll(callers, PATIENT).toEqual(['1', '3'])
+  await expect.poll(callers).toEqual(['1', '3'])
   finish(1)
   for (const one of [before, waiting]) expect(await one).toMatchObject({ content: [{ text: '3 issues' }] })
 })
@@ -137,7 +137,7 @@ it.each([false, true])('names the process that ends its calls, and a restart end
   const message = expect.stringContaining('It is being restarted.')
   expect(await ended).toMatchObject({ code: 'OUTCOME_UNKNOWN', message })
   await desk.isUp()
-  await expect.poll(() => desk.status()?.pids, PATIENT).not.toContain(before)
+  await expect.poll(() => desk.status()?.pids).not.toContain(before)
 })
 
 describe('an upstream at which somebody signs in or out', () => {
@@ -153,16 +153,16 @@ describe('an upstream at which somebody signs in or out', () => {
       await desk.isUp('tracker')
       const call = await toolOf(desk)
       const before = ['ada', 'bob'].map(call)
-      await expect.poll(() => calls.length, PATIENT).toBe(2)
+      await expect.poll(() => calls.length).toBe(2)
       const meetings = () => server.visits.filter(({ body }) => body.method === 'initialize').length
       const met = meetings()
       await desk.upstreams.loginChanged({ upstream: 'tracker', agent })
       const since = ['ada', 'bob'].map(call)
-      await expect.poll(() => calls.length, PATIENT).toBe(4)
+      await expect.poll(() => calls.length).toBe(4)
       for (const index of calls.keys()) finish(index)
       for (const one of [...before, ...since]) expect(await one).toMatchObject({ content: [{ text: '3 issues' }] })
       expect(meetings() - met).toBe(connection === 'shared' ? 1 : anew.length)
-      await expect.poll(() => desk.status('tracker'), PATIENT).toMatchObject({ state: 'up' })
+      await expect.poll(() => desk.status('tracker')).toMatchObject({ state: 'up' })
     },
   )
 })

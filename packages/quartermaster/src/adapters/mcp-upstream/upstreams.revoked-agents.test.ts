@@ -3,7 +3,7 @@ import { UpstreamConfig } from '../../contracts/index.ts'
 import { deferred } from '../../testing/deferred.ts'
 import { httpEndpoint, type Visit } from './testing/http-endpoint.ts'
 import { answerLegacy } from './testing/legacy-answers.ts'
-import { PATIENT, SIGNAL, stage } from './testing/upstreams-fixture.ts'
+import { SIGNAL, stage } from './testing/upstreams-fixture.ts'
 
 /** A server that each agent has a connection to, and that is silent the next time it is asked something. */
 async function silentServer(
@@ -51,7 +51,7 @@ it.each([
   upstreams.dismiss('ada', lost)
   await expect(waiting).rejects.toMatchObject(LOST)
   answerLegacy(visit)
-  await expect.poll(connections, PATIENT).toBe(1)
+  await expect.poll(connections).toBe(1)
   expect([times('initialize'), times('tools/call')]).toEqual([2, 0])
   // Whoever has it again is served at once.
   expect(await call()).toMatchObject(DONE)
@@ -62,7 +62,7 @@ it('sends nothing again for an agent that has lost the server meanwhile, and ope
   upstreams.dismiss('ada', 'tracker')
   visit.drop()
   await expect(waiting).rejects.toMatchObject(LOST)
-  await expect.poll(connections, PATIENT).toBe(1)
+  await expect.poll(connections).toBe(1)
   expect([times('initialize'), times('tools/call')]).toEqual([2, 1])
 })
 
@@ -73,7 +73,7 @@ it('opens nothing at the server in its place either, for an agent that has lost 
   upstreams.dismiss('ada', 'tracker')
   visit.drop()
   await expect(waiting).rejects.toMatchObject(LOST)
-  await expect.poll(connections, PATIENT).toBe(1)
+  await expect.poll(connections).toBe(1)
   expect(times('tools/call')).toBe(1)
 })
 
@@ -104,5 +104,5 @@ it('opens and sends nothing more for an agent that has lost the capability which
   await expect(waiting).rejects.toMatchObject(LOST)
   expect([times('initialize'), times('tools/call')]).toEqual([2, 1])
   // Nobody else has it.
-  await expect.poll(() => upstreams.statuses(), PATIENT).toEqual([])
+  await expect.poll(() => upstreams.statuses()).toEqual([])
 })

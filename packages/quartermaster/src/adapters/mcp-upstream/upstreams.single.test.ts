@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { createFakeClock } from '../../testing/fake-clock.ts'
 import { type SharedStorage, sharedStorages } from '../../testing/shared-storage.ts'
-import { entry, PATIENT, SIGNAL, stage } from './testing/upstreams-fixture.ts'
+import { entry, SIGNAL, stage } from './testing/upstreams-fixture.ts'
 
 describe('one that runs on one node at a time', () => {
   const on = (node: SharedStorage | undefined) => {
@@ -24,7 +24,7 @@ describe('one that runs on one node at a time', () => {
     await first.isUp()
     const second = await stage({ ...on(b), leaseClock })
     await second.configure({ ill: single })
-    await expect.poll(() => second.status()?.state, PATIENT).toBe('elsewhere')
+    await expect.poll(() => second.status()?.state).toBe('elsewhere')
     expect(second.status()).toMatchObject({ pids: [], reason: expect.stringContaining('"host-a" (a)') })
     expect(await lookFrom(second)).toMatchObject({ up: false, reason: expect.stringContaining('"host-a" (a)') })
     await first.upstreams.stop()
@@ -40,13 +40,13 @@ describe('one that runs on one node at a time', () => {
     await first.isUp()
     const second = await stage({ ...on(b), leaseClock })
     await second.configure({ ill: single })
-    await expect.poll(() => second.status()?.state, PATIENT).toBe('elsewhere')
+    await expect.poll(() => second.status()?.state).toBe('elsewhere')
     a?.cutOff()
     await leaseClock.advance(30_000)
     await second.isUp()
     // One that only cannot say any more that it runs has ended it before.
     await killed.advance(20_000)
-    await expect.poll(() => first.status()?.pids, PATIENT).toEqual([])
+    await expect.poll(() => first.status()?.pids).toEqual([])
   })
 
   /** Calls a tool of it that may change something, and never answers. */
@@ -84,7 +84,7 @@ describe('one that runs on one node at a time', () => {
     await node.isUp()
     const [before = 0] = node.status()?.pids ?? []
     await node.configure({ ill: entry({ single: true }) })
-    await expect.poll(() => node.status()?.state, PATIENT).toBe('up')
+    await expect.poll(() => node.status()?.state).toBe('up')
     expect(() => process.kill(before, 0)).toThrow('ESRCH')
   })
 

@@ -6,7 +6,7 @@ import type { SourceUnit } from '../../core/catalogue/index.ts'
 import { memoryStorage } from '../../testing/memory-store.ts'
 import type { Upstreams } from './index.ts'
 import { tempFolder } from './testing/child-fixture.ts'
-import { entry, PATIENT, SIGNAL, stage } from './testing/upstreams-fixture.ts'
+import { entry, SIGNAL, stage } from './testing/upstreams-fixture.ts'
 
 describe('the story of one that cannot start', () => {
   const told = (upstreams: Upstreams) =>
@@ -15,14 +15,14 @@ describe('the story of one that cannot start', () => {
   it('is told once where there is no program, however often it is tried', async () => {
     const { upstreams, configure, status } = await stage()
     await configure({ ill: entry({ command: 'no-such-program' }) })
-    await expect.poll(() => status()?.restarts, PATIENT).toBeGreaterThan(1)
+    await expect.poll(() => status()?.restarts).toBeGreaterThan(1)
     expect(told(upstreams)).toEqual([expect.stringMatching(/^gateway: There is no program "no-such-program"/)])
   })
 
   it('is told with what its program says, once for each start, and the starts are counted', async () => {
     const { upstreams, configure, status } = await stage()
     await configure({ ill: entry({}, '--exit=7', '--stderr=the disk is missing') })
-    await expect.poll(() => status()?.restarts, PATIENT).toBeGreaterThan(1)
+    await expect.poll(() => status()?.restarts).toBeGreaterThan(1)
     const start = [
       expect.stringMatching(/^gateway: It was started, as process \d+\.$/),
       'stderr: the disk is missing',
@@ -84,7 +84,7 @@ describe('a store that cannot be read', () => {
     await expect(upstreams.readAgain()).rejects.toMatchObject({ code: 'STORE_LOCKED' })
     isLocked = false
     expect(await upstreams.readAgain()).toBe(true)
-    await expect.poll(() => status()?.state, PATIENT).toBe('up')
+    await expect.poll(() => status()?.state).toBe('up')
     expect(await upstreams.readAgain()).toBe(false)
   })
 })
@@ -126,7 +126,7 @@ describe('servers that capabilities name', () => {
     const before = await stage()
     const names = await callEach(before, [guest, other])
     expect(names).toEqual({ 'printing-1': 'printing_echo', 'printing-2': 'printing-2_echo' })
-    await expect.poll(() => before.pins.namesOf('printing-2'), PATIENT).toContain('printing-2_echo')
+    await expect.poll(() => before.pins.namesOf('printing-2')).toContain('printing-2_echo')
     await before.upstreams.stop()
     expect(await callEach(await stage({ storage: before.storage }), [other, guest])).toEqual(names)
   })
@@ -202,7 +202,7 @@ it('gives a package runner time for its first download, and no other program', a
   const { configure, status, isUp } = await stage()
   const { late, folder } = await latePrograms()
   await configure({ npx: late('npx'), plain: late('plain') })
-  await expect.poll(() => status('plain')?.lastError?.message, PATIENT).toBe('It was not ready within 0.2 s.')
+  await expect.poll(() => status('plain')?.lastError?.message).toBe('It was not ready within 0.2 s.')
   expect(status('npx')).toMatchObject({ state: 'starting', isFetching: true, restarts: 0 })
   await writeFile(join(folder, 'fetched'), '')
   await isUp('npx')

@@ -66,7 +66,7 @@ const ANSWERS: [string, RegExp, Parameters<typeof serverThat>[0]][] = [
   ['is a number', /no result/, (visit, whole) => visit.events()(`data: ${whole('5')}\n\n`)],
 ]
 
-describe.each(ANSWERS)('an answer that %s', { timeout: 30_000 }, (_what, why, write) => {
+describe.each(ANSWERS)('an answer that %s', (_what, why, write) => {
   it('leaves open how a call ended that may have changed something, and is not asked for again', async () => {
     const server = await serverThat(write)
     for (const name of ['write', 'set']) {
@@ -104,7 +104,7 @@ it.each([
   },
 )
 
-it('leaves open how a call of a program ended whose answer is too long', { timeout: 30_000 }, async () => {
+it('leaves open how a call of a program ended whose answer is too long', async () => {
   const { configure, units, isUp, status } = await stage()
   await configure({ ill: entry({ tools: { echo: { mutates: true } } }, `--huge-answer=${TOO_LONG}`) })
   await isUp()

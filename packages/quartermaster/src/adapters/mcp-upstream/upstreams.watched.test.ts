@@ -3,7 +3,7 @@ import { UpstreamConfig } from '../../contracts/index.ts'
 import { httpEndpoint, type Visit } from './testing/http-endpoint.ts'
 import { answerLegacy } from './testing/legacy-answers.ts'
 import { NOTES_ANSWERS, UPDATED, URI } from './testing/notes-answers.ts'
-import { PATIENT, stage } from './testing/upstreams-fixture.ts'
+import { stage } from './testing/upstreams-fixture.ts'
 
 const versionOf = ({ headers }: Visit) => String(headers['x-version'])
 
@@ -47,16 +47,14 @@ async function subscribedTo(more: object) {
   const configure = (version: string) => desk.configure({ notes: entryFor(version, { start: 'lazy', ...more }) })
   const state = () => desk.status('notes')?.state
   await configure('1')
-  await expect.poll(state, PATIENT).toMatch(/up|idle/)
-  await expect
-    .poll(async () => (await desk.units())[0]?.definitions.capabilities?.[0]?.resources, PATIENT)
-    .toHaveLength(1)
+  await expect.poll(state).toMatch(/up|idle/)
+  await expect.poll(async () => (await desk.units())[0]?.definitions.capabilities?.[0]?.resources).toHaveLength(1)
   const resource = (await desk.units())[0]?.definitions.capabilities?.[0]?.resources?.[0]
   const heard: string[] = []
   const watch = (onUpdated: () => void = () => heard.push(URI)) =>
     resource?.watch?.(URI, onUpdated, { caller: { name: 'ada' } } as never) as () => void
   const stop = watch()
-  await expect.poll(listeners, PATIENT).toEqual(['1'])
+  await expect.poll(listeners).toEqual(['1'])
   return { ...desk, configure, state, listeners, change, breakOff, heard, watch, stop }
 }
 
@@ -68,42 +66,42 @@ describe.each(KINDS)('whoever is subscribed at an upstream whose entry is change
   it('hears of changes from the one in its place, and the one before ends', async () => {
     const { configure, listeners, change, heard } = await subscribedTo(kind)
     await configure('2')
-    await expect.poll(listeners, PATIENT).toEqual(['2'])
+    await expect.poll(listeners).toEqual(['2'])
     const before = heard.length
     change()
-    await expect.poll(() => heard.length, PATIENT).toBeGreaterThan(before)
+    await expect.poll(() => heard.length).toBeGreaterThan(before)
     await configure('3')
-    await expect.poll(listeners, PATIENT).toEqual(['3'])
+    await expect.poll(listeners).toEqual(['3'])
   })
 
   it('is told once that what is there may be another, because nobody has told what happened in between', async () => {
     const { configure, listeners, heard } = await subscribedTo(kind)
     const before = heard.length
     await configure('2')
-    await expect.poll(listeners, PATIENT).toEqual(['2'])
+    await expect.poll(listeners).toEqual(['2'])
     expect(heard).toHaveLength(before + 1)
   })
 
   it('lets the one in its place sleep by unsubscribing', async () => {
     const { configure, state, listeners, stop } = await subscribedTo({ ...kind, idleSeconds: 1 })
     await configure('2')
-    await expect.poll(listeners, PATIENT).toEqual(['2'])
+    await expect.poll(listeners).toEqual(['2'])
     stop()
-    await expect.poll(listeners, PATIENT).toEqual([])
-    await expect.poll(state, PATIENT).toBe('idle')
+    await expect.poll(listeners).toEqual([])
+    await expect.poll(state).toBe('idle')
   })
 
   it('may subscribe by what was shown of the one before', async () => {
     const { configure, listeners, watch, stop, change, heard } = await subscribedTo(kind)
     await configure('2')
-    await expect.poll(listeners, PATIENT).toEqual(['2'])
+    await expect.poll(listeners).toEqual(['2'])
     stop()
-    await expect.poll(listeners, PATIENT).toEqual([])
+    await expect.poll(listeners).toEqual([])
     watch()
-    await expect.poll(listeners, PATIENT).toEqual(['2'])
+    await expect.poll(listeners).toEqual(['2'])
     const before = heard.length
     change()
-    await expect.poll(() => heard.length, PATIENT).toBeGreaterThan(before)
+    await expect.poll(() => heard.length).toBeGreaterThan(before)
   })
 })
 
@@ -111,18 +109,18 @@ it('tells whoever is subscribed that something may have changed while the stream
   const { breakOff, listeners, heard, change } = await subscribedTo({ era: 'legacy' })
   const before = heard.length
   breakOff()
-  await expect.poll(listeners, PATIENT).toEqual([])
+  await expect.poll(listeners).toEqual([])
   change()
-  await expect.poll(() => heard.length, PATIENT).toBe(before + 1)
-  await expect.poll(listeners, PATIENT).toEqual(['1'])
+  await expect.poll(() => heard.length).toBe(before + 1)
+  await expect.poll(listeners).toEqual(['1'])
 })
 
 it('tells whoever is subscribed that what is there may be another after a restart', async () => {
   const { upstreams, listeners, heard } = await subscribedTo({ era: 'legacy' })
   const before = heard.length
   await upstreams.restart('notes')
-  await expect.poll(() => heard.length, PATIENT).toBe(before + 1)
-  await expect.poll(listeners, PATIENT).toEqual(['1'])
+  await expect.poll(() => heard.length).toBe(before + 1)
+  await expect.poll(listeners).toEqual(['1'])
 })
 
 it('comes up, and tells all others, where somebody who is subscribed fails at what it hears', async () => {
@@ -133,7 +131,7 @@ it('comes up, and tells all others, where somebody who is subscribed fails at wh
   watch()
   heard.length = 0
   await upstreams.restart('notes')
-  await expect.poll(() => heard, PATIENT).toHaveLength(2)
-  await expect.poll(listeners, PATIENT).toEqual(['1'])
+  await expect.poll(() => heard).toHaveLength(2)
+  await expect.poll(listeners).toEqual(['1'])
   expect(status('notes')).toMatchObject({ state: 'up', restarts: 0 })
 })

@@ -146,12 +146,15 @@ describe.skipIf(process.platform === 'win32')('program', () => {
     const reason = new Error('deadline')
     const probe = program({ command: 'probe-tool', version: { atLeast: '1' } })
     const running = probe.run(context(controller.signal))
-    const started = await vi.waitFor(() => readFile(pids, 'utf8'), { timeout: 10_000 })
+    const started = await vi.waitFor(() => readFile(pids, 'utf8'), { timeout: 300_000 })
     controller.abort(reason)
     await expect(running).rejects.toBe(reason)
-    await vi.waitFor(async () => {
-      for (const pid of started.trim().split(' ')) expect(await isRunning(Number(pid))).toBe(false)
-    })
+    await vi.waitFor(
+      async () => {
+        for (const pid of started.trim().split(' ')) expect(await isRunning(Number(pid))).toBe(false)
+      },
+      { timeout: 300_000 },
+    )
     await expect(probe.run(context(AbortSignal.abort(reason)))).rejects.toBe(reason)
   })
 
@@ -160,6 +163,6 @@ describe.skipIf(process.platform === 'win32')('program', () => {
     await script('probe-tool', `sleep 1000 & echo $! > ${pids}; echo 1.0`)
     expect(await askFor('probe-tool', '1')).toEqual({ up: true })
     const pid = Number(await readFile(pids, 'utf8'))
-    await vi.waitFor(async () => expect(await isRunning(pid)).toBe(false))
+    await expect.poll(() => isRunning(pid)).toBe(false)
   })
 })

@@ -1,4 +1,4 @@
-import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { type ChangedRows, insert, type StoreNews, update } from '../../core/store/index.ts'
 import { ask, endListening, hasPostgres, testDatabase } from '../../testing/postgres/test-database.ts'
 import { auditLine, operation, token } from '../../testing/store-contract/stage.ts'
@@ -29,10 +29,10 @@ describe.runIf(hasPostgres())('news of a store', () => {
     const [own, one, other] = [first, second, third].map(({ news }) => receivedBy(news))
     await first.commit([insert('tokens', token('t1')), insert('audit', auditLine('a1'))])
     await first.commit([insert('operations', operation('o1', { state: 'queued' }))])
-    await vi.waitFor(() => expect([one, other]).toEqual([NOTIFIED, NOTIFIED]))
+    await expect.poll(() => [one, other]).toEqual([NOTIFIED, NOTIFIED])
     // By then it has heard of it as well, and knows.
     await second.commit([update('tokens', { where: { id: 't1' }, set: { revokedAt: 5 } })])
-    await vi.waitFor(() => expect(own).toEqual([[{ table: 'tokens', ids: ['t1'] }]]))
+    await expect.poll(() => own).toEqual([[{ table: 'tokens', ids: ['t1'] }]])
     expect(one).toEqual(NOTIFIED)
   })
 
@@ -46,7 +46,7 @@ describe.runIf(hasPostgres())('news of a store', () => {
     await first.commit([insert('audit', auditLine('a')), insert('operations', operation('o', { state: 'leased' }))])
     await first.commit([insert('tokens', token('last'))])
     const idsHeard = () => heard.flatMap(one => (typeof one === 'string' ? one : one.flatMap(({ ids: told }) => told)))
-    await vi.waitFor(() => expect(idsHeard()).toContain('last'))
+    await expect.poll(() => idsHeard()).toContain('last')
     expect(idsHeard().toSorted()).toEqual([...ids, 'last'].toSorted())
     expect(heard.length).toBeLessThan(first.statistics().groups - before)
   })
@@ -57,10 +57,10 @@ describe.runIf(hasPostgres())('news of a store', () => {
     const heard = receivedBy(second.news)
     expect(second.news.isConnected()).toBe(true)
     await endListening(url)
-    await vi.waitFor(() => expect(heard).toEqual(['lost', 'back']))
+    await expect.poll(() => heard).toEqual(['lost', 'back'])
     expect(second.news.isConnected()).toBe(true)
     await first.commit([insert('tokens', token('t1'))])
-    await vi.waitFor(() => expect(heard.at(-1)).toEqual([{ table: 'tokens', ids: ['t1'] }]))
+    await expect.poll(() => heard.at(-1)).toEqual([{ table: 'tokens', ids: ['t1'] }])
     expect(second.statistics().restarts).toBe(1)
   })
 
@@ -79,7 +79,7 @@ describe.runIf(hasPostgres())('news of a store', () => {
     await store.close()
     const name = new URL(url).searchParams.get('application_name')
     const left = `select 1 from pg_stat_activity where application_name = '${name}' and pid <> pg_backend_pid()`
-    await vi.waitFor(async () => expect(await ask(url, left)).toEqual([]))
+    await expect.poll(() => ask(url, left)).toEqual([])
   })
 })
 

@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
+import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { insert, mustNotExist, update } from '../../core/store/index.ts'
 import { collectedLog } from '../../testing/collected-log.ts'
 import { ask, endConnections, hasPostgres, testDatabase } from '../../testing/postgres/test-database.ts'
@@ -123,7 +123,7 @@ describe.runIf(hasPostgres())('a connection that is lost', () => {
     way.swallowAnswers()
     const commit = append(store, 'unseen')
     const seen = async () => (await ask(direct, `select id from audit where id = 'unseen'`)).length
-    await vi.waitFor(async () => expect(await seen()).toBe(1))
+    await expect.poll(() => seen()).toBe(1)
     way.cut()
     await expect(commit).rejects.toMatchObject({ code: 'OUTCOME_UNKNOWN' })
     expect(await store.get('audit', 'unseen')).toMatchObject({ id: 'unseen' })
@@ -189,7 +189,7 @@ describe.runIf(hasPostgres())('the committer', () => {
 })
 
 describe.runIf(hasPostgres())('a process with a store', () => {
-  beforeAll(ensureBuilt, 180_000)
+  beforeAll(ensureBuilt)
 
   it('ends by itself although the store was left open', async () => {
     const subject = { built: { module: 'adapters/storage-postgres/index.js', name: 'openPostgresStore' } }

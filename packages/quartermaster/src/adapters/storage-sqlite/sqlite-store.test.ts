@@ -119,7 +119,7 @@ describe('the committer', () => {
 })
 
 describe('a process with a store', () => {
-  beforeAll(ensureBuilt, 180_000)
+  beforeAll(ensureBuilt)
 
   it('ends by itself although the store was left open', async () => {
     const process = startStoreProcess(SUBJECT, { task: 'leaveOpen', dir: await freshFolder() })

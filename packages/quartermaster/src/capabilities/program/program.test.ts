@@ -8,7 +8,7 @@ const needed = { type: 'string', required: true }
 const node = process.execPath
 
 /** A busy machine takes its time to end a process. */
-const PATIENCE = { timeout: 20_000, interval: 20 }
+const PATIENCE = { timeout: 300_000, interval: 20 }
 
 /** Prints what it was given. */
 const TELL = `process.stdout.write(JSON.stringify(process.argv.slice(2)))`

@@ -60,7 +60,7 @@ export interface Services extends Platform {
 
 type Definition = Capability | DependencyDefinition | Injection | Op
 
-interface ModuleDefinition<N extends keyof Services = keyof Services> {
+export interface ModuleDefinition<N extends keyof Services = keyof Services> {
   readonly needs: readonly N[]
   create(services: Pick<Services, N>): Definition | readonly Definition[]
 }

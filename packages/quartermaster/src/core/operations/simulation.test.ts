@@ -26,7 +26,7 @@ const OCCASIONS: Record<string, (one: Happening) => boolean> = {
 }
 
 describe('calls, deaths, lost and doubled writes, answers and wishes of persons, on two processes', () => {
-  it('never break a promise, and come to everything that can happen', { timeout: 3_600_000 }, async () => {
+  it('never break a promise, and come to everything that can happen', async () => {
     const missing = new Map(Object.entries(OCCASIONS))
     const broken: { seed: number; found: string[] }[] = []
     for (const seed of seeds(SEEDS, FIRST_SEED)) {
@@ -56,7 +56,7 @@ async function isFound({ shows, plant }: Planted): Promise<boolean> {
 }
 
 describe('a planted mistake', () => {
-  it.each(Object.entries(MISTAKES))('is found: %s', { timeout: 300_000 }, async (_, planted) => {
+  it.each(Object.entries(MISTAKES))('is found: %s', async (_, planted) => {
     expect(await isFound(planted)).toBe(true)
   })
 })

@@ -7,9 +7,6 @@ import { insert } from '../../core/store/index.ts'
 import { auditLine, freshFolder, type OpenedStore, openFresh, type Shape, type StoreSubject } from './stage.ts'
 import { ensureBuilt, startStoreProcess } from './store-process.ts'
 
-const TIMEOUT_MS = 60_000
-const BUILD_MS = 180_000
-
 /** A step that has written much before it ends, which it never does. */
 const ENDLESS = [
   'create table "half" ("n" integer not null)',
@@ -18,7 +15,7 @@ const ENDLESS = [
 
 export function durabilityContract(subject: StoreSubject): void {
   // The processes run what is built, so there has to be a build of these sources.
-  beforeAll(ensureBuilt, BUILD_MS)
+  beforeAll(ensureBuilt)
 
   const shapesWith = (...statements: string[]): readonly Shape[] => [
     ...subject.shapes,
@@ -28,7 +25,7 @@ export function durabilityContract(subject: StoreSubject): void {
   const told = async (dir: string) => ({ more: (await subject.told?.(dir)) ?? {} })
 
   describe('what was answered', () => {
-    it('is there after kill -9, and nothing is there by half', { timeout: TIMEOUT_MS }, async () => {
+    it('is there after kill -9, and nothing is there by half', async () => {
       const dir = await freshFolder()
       for (const round of ['a', 'b', 'c']) {
         const process = startStoreProcess(subject, { task: 'writeForever', dir, prefix: round, ...(await told(dir)) })
@@ -41,27 +38,23 @@ export function durabilityContract(subject: StoreSubject): void {
       }
     })
 
-    it.runIf(subject.syncsItself && canTrace())(
-      'was synced to the disk before it was answered',
-      { timeout: TIMEOUT_MS },
-      async () => {
-        const dir = await freshFolder()
-        const trace = join(dir, 'trace')
-        const strace = ['strace', '-f', '-qq', '-s', '32', '-e', 'trace=write,fsync,fdatasync', '-o', trace]
-        const process = startStoreProcess(subject, { task: 'writeSome', dir }, strace)
-        expect(await process.ended()).toBe(0)
-        const calls = (await readFile(trace, 'utf8')).split('\n')
-        for (let i = 0; i < 5; i++) {
-          const asked = calls.findIndex(call => call.includes(`write(1, "asks ${i}\\n"`))
-          const answered = calls.findIndex(call => call.includes(`write(1, "answered ${i}\\n"`))
-          expect(asked).toBeGreaterThan(-1)
-          const syncs = calls
-            .slice(asked, answered)
-            .filter(call => /f(data)?sync(\(\d+\)| resumed>.*\)) += 0$/.test(call))
-          expect(syncs.length).toBeGreaterThan(0)
-        }
-      },
-    )
+    it.runIf(subject.syncsItself && canTrace())('was synced to the disk before it was answered', async () => {
+      const dir = await freshFolder()
+      const trace = join(dir, 'trace')
+      const strace = ['strace', '-f', '-qq', '-s', '32', '-e', 'trace=write,fsync,fdatasync', '-o', trace]
+      const process = startStoreProcess(subject, { task: 'writeSome', dir }, strace)
+      expect(await process.ended()).toBe(0)
+      const calls = (await readFile(trace, 'utf8')).split('\n')
+      for (let i = 0; i < 5; i++) {
+        const asked = calls.findIndex(call => call.includes(`write(1, "asks ${i}\\n"`))
+        const answered = calls.findIndex(call => call.includes(`write(1, "answered ${i}\\n"`))
+        expect(asked).toBeGreaterThan(-1)
+        const syncs = calls
+          .slice(asked, answered)
+          .filter(call => /f(data)?sync(\(\d+\)| resumed>.*\)) += 0$/.test(call))
+        expect(syncs.length).toBeGreaterThan(0)
+      }
+    })
 
     it('is there when the store is opened again', async () => {
       const dir = await freshFolder()
@@ -74,15 +67,13 @@ export function durabilityContract(subject: StoreSubject): void {
   })
 
   describe('the shape of the data', () => {
-    it('is as it was when its change is killed half way, and the next start makes it', {
-      timeout: TIMEOUT_MS,
-    }, async () => {
+    it('is as it was when its change is killed half way, and the next start makes it', async () => {
       const dir = await freshFolder()
       await closeAfter(await openFresh(subject, { dir }), [insert('audit', auditLine('before'))])
       const migrated = { migrations: shapesWith(...ENDLESS), ...(await told(dir)) }
       const process = startStoreProcess(subject, { task: 'open', dir, ...migrated })
       await process.until('shape')
-      await vi.waitFor(async () => expect(await subject.isHalfWay(dir)).toBe(true), { timeout: TIMEOUT_MS })
+      await vi.waitFor(async () => expect(await subject.isHalfWay(dir)).toBe(true), { timeout: 300_000 })
       await process.kill()
 
       // Neither the table nor the note that it was made is there: both would be found in the way.

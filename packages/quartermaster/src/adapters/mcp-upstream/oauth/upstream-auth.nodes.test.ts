@@ -36,10 +36,13 @@ describe('a login that several processes use', () => {
     // Whoever comes second may look for the lease again in a moment.
     const ended = vi.fn<() => void>()
     void renewed.then(ended)
-    await vi.waitUntil(async () => {
-      await clock.advance(1)
-      return ended.mock.calls.length > 0
-    })
+    await vi.waitUntil(
+      async () => {
+        await clock.advance(1)
+        return ended.mock.calls.length > 0
+      },
+      { timeout: 300_000 },
+    )
     expect(await renewed).toEqual(['access-2', 'access-2'])
     expect(refreshes()).toBe(1)
   })

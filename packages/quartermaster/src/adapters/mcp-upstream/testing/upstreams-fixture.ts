@@ -74,7 +74,7 @@ export async function stage({
   const configure = (configs: Record<string, UpstreamConfig>) => upstreams.configure(new Map(Object.entries(configs)))
   const status = (name = 'ill') => upstreams.statuses().find(one => one.name === name)
   const isUp = async (name?: string) => {
-    await expect.poll(() => status(name)?.state, PATIENT).toBe('up')
+    await expect.poll(() => status(name)?.state).toBe('up')
   }
   const units = async () => (await upstreams.source.load(SIGNAL)) as Extract<SourceUnit, { hash: string }>[]
   const toolNames = async () =>
