@@ -168,7 +168,7 @@ describe('an agent of the official SDK that wants a key', () => {
     await product.control.reload({})
     const key = { header: 'x-api-key', value: 'hunter2-hunter2' }
     await expect(peerOf({ key })).rejects.toMatchObject({
-      message: expect.stringMatching(/does not let us in.*secret/),
+      message: expect.stringMatching(/rejects our credentials.*secret/),
     })
     await expect(peerOf({ key, secret: 'PAINTER' })).rejects.toMatchObject({ code: 'INPUT_INVALID' })
     const { name } = await peerOf({ key, secret: 'PAINTER', header: 'X-Api-Key' })
@@ -185,7 +185,7 @@ describe('an agent of the official SDK that wants a key', () => {
     const refused = await give(name, 'a tree')
     expect(await endOf(refused.id)).toMatchObject({
       state: 'failed',
-      error: expect.stringMatching(/does not let us in.*owner/),
+      error: expect.stringMatching(/rejects our credentials.*owner/),
     })
   })
 })
