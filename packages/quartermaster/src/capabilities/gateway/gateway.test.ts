@@ -20,7 +20,7 @@ describe('the gateway view', () => {
     const { hub } = await office()
     const view = hub.agents.session('eve').view()
     expect(view.kind).toBe('direct')
-    expect(view.presented).toEqual(view.tools)
+    expect(view.presented).toBe(view.tools)
     await expect(hub.callAs('eve', 'find_tools')).rejects.toMatchObject({ code: 'TOOL_NOT_FOUND' })
   })
 

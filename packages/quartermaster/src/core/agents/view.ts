@@ -48,9 +48,9 @@ interface ViewParts {
 /** Combines a resolution with the present health. */
 export function renderView({ resolution, generation, gateway, beside, health, digest, allowed }: ViewParts): View {
   const { active: tools, disabled: unavailable } = splitByHealth(resolution.grants.values(), health)
-  const presented = gateway
-    ? splitByHealth(gateway.values(), health).active
-    : [...tools, ...companions(beside, resolution)]
+  const added = companions(beside, resolution)
+  const direct = added.length > 0 ? [...tools, ...added] : tools
+  const presented = gateway ? splitByHealth(gateway.values(), health).active : direct
   const kind = gateway ? 'gateway' : 'direct'
   return {
     // Tools behind the gateway may come and go without clients listing the gateway tools again.
