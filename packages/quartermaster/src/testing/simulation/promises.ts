@@ -72,13 +72,16 @@ function allEnded({ rows, unstopped }: Outcome): string[] {
   ]
 }
 
-/** One key, one operation. */
-function keysHold({ history }: Outcome): string[] {
+/** One key, one operation; one that was refused before it ran leaves its key to the next. */
+function keysHold({ history, rows }: Outcome): string[] {
   const keys = new Map(of(history, 'called').map(({ call, key }) => [call, key]))
+  const ran = new Set(of(history, 'ran').map(({ operation }) => operation))
+  const refused = new Set(rows.flatMap(({ id, state }) => (state === 'failed' && !ran.has(id) ? id : [])))
   const operations = new Map<string, Set<string>>()
   for (const { call, operation } of of(history, 'answered')) {
     const key = keys.get(call)
-    if (key !== undefined && operation !== '') operations.set(key, (operations.get(key) ?? new Set()).add(operation))
+    if (key === undefined || operation === '' || refused.has(operation)) continue
+    operations.set(key, (operations.get(key) ?? new Set()).add(operation))
   }
   return [...operations]
     .filter(([, ids]) => ids.size > 1)
