@@ -106,6 +106,22 @@ export function createHost(own: OwnProcess, signal: AbortSignal, uncaught: Uncau
       const { connectCommand } = await import('./bootstrap/client-setup.ts')
       return connectCommand({ agent, organisation }, { from: cwd, ...place })
     },
+    async connectElsewhere(options) {
+      const { serveElsewhere } = await import('./bootstrap/connect-elsewhere.ts')
+      return serveElsewhere({ from: cwd, env, ...options, stdin, stdout, stderr, signal })
+    },
+    async elsewhereCommand(options) {
+      const { elsewhereCommand } = await import('./bootstrap/connect-elsewhere.ts')
+      return elsewhereCommand({ from: cwd, env, ...options })
+    },
+    async join(options, request) {
+      const { joinElsewhere } = await import('./bootstrap/connect-elsewhere.ts')
+      return joinElsewhere(options, request)
+    },
+    async checkElsewhere(options, request) {
+      const { lookElsewhere } = await import('./bootstrap/connect-elsewhere.ts')
+      return lookElsewhere({ from: cwd, env, ...options }, request)
+    },
     openBrowser: url => openBrowser(url, { platform: process.platform, env }),
     async clientConfigs({ source, ...place }) {
       const { clientConfigs } = await import('./bootstrap/client-setup.ts')

@@ -57,6 +57,7 @@ const EXCEPTIONS: Readonly<Record<string, readonly string[]>> = {
   'adapters/storage-sqlite': ['adapters/storage-sql'],
   'adapters/storage-postgres': ['adapters/storage-sql'],
   'adapters/mcp-bridge': ['adapters/mcp-wire', 'adapters/http-exchange'],
+  'adapters/elsewhere': ['adapters/mcp-bridge', 'adapters/mcp-wire', 'adapters/http-client', 'adapters/http-exchange'],
   'adapters/control-client': ['adapters/http-exchange'],
   'adapters/data-folder': ['adapters/http-exchange'],
   'adapters/mcp-upstream': ['adapters/mcp-wire', 'adapters/http-client', 'adapters/programs'],

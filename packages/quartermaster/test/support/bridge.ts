@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Client, type ClientOptions } from '@modelcontextprotocol/client'
-import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
+import { getDefaultEnvironment, StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { expect } from 'vitest'
 import { onEnd } from '../../src/testing/shared-fixture.ts'
 import { BIN, makeProject, quartermaster } from './product.ts'
@@ -74,12 +74,13 @@ export interface BridgedClient {
 export async function connectClient(
   dir: string,
   mode: Era,
-  { args = [], ...options }: ClientOptions & { args?: string[] } = {},
+  { args = [], env = {}, ...options }: ClientOptions & { args?: string[]; env?: Record<string, string> } = {},
 ): Promise<BridgedClient> {
   const transport = new StdioClientTransport({
     command: process.execPath,
     args: [BIN, 'connect', ...args],
     cwd: dir,
+    env: { ...getDefaultEnvironment(), ...env },
     stderr: 'pipe',
   })
   let stderr = ''

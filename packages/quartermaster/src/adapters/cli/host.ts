@@ -3,6 +3,7 @@ import type {
   AppError,
   Control,
   Events,
+  Finding,
   ForeignServers,
   ImportedApi,
   Json,
@@ -87,8 +88,17 @@ export interface ConnectCommand {
   /** What the program is called, when a shell finds it under that name. */
   readonly name?: string | undefined
   readonly args: readonly string[]
+  /** What the client has to set for it. A secret is named by its variable and not written. */
+  readonly env?: Readonly<Record<string, { readonly value: string } | 'inherited'>> | undefined
   /** Why it would not work at the moment, for the person about to use it. */
   readonly doubts?: readonly string[]
+}
+
+/** Workspaces that are elsewhere: the address in the command line, or what the environment says. */
+export interface Elsewhere {
+  readonly url?: string
+  /** Plain HTTP is allowed to other machines. */
+  readonly isInsecure?: boolean
 }
 
 /** A caller with a token: of the `up` at this address or, without one, of the data folder's. */
@@ -100,6 +110,12 @@ interface TokenCaller extends Project {
 interface ConnectingAgent extends Project {
   agent: string
   organisation?: string
+}
+
+/** A workspace that was joined, and its token. */
+export interface JoinedWorkspace {
+  readonly token: string
+  readonly workspace: { readonly id: string; readonly name: string; readonly organisation: string }
 }
 
 /** Everything that the command line is given from outside. */
@@ -117,6 +133,16 @@ export interface CliHost {
   /** Serves MCP on standard input and output until the client goes; answers why it never reached an `up`. */
   connect(options: ConnectingAgent): Promise<{ failure?: AppError }>
   connectCommand(options: ConnectingAgent): Promise<ConnectCommand>
+  /** The same for workspaces that are elsewhere. */
+  connectElsewhere(options: Elsewhere): Promise<{ failure?: AppError }>
+  elsewhereCommand(options: Elsewhere): Promise<ConnectCommand>
+  /** Redeems a join code of a server elsewhere. */
+  join(
+    options: { url: string; code: string; name?: string; isInsecure?: boolean },
+    request: { signal: AbortSignal },
+  ): Promise<JoinedWorkspace>
+  /** Looks at each of these workspaces: whether it is reached, and what to do. */
+  checkElsewhere(options: Elsewhere, request: { signal: AbortSignal }): Promise<Finding[]>
   /** Shows an address in the person's browser; answers whether there is one. */
   openBrowser(url: string): Promise<boolean>
   /** What other clients have configured: one client, a file, or every known place. */

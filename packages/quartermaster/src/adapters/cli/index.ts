@@ -6,6 +6,7 @@ export type {
   CliIo,
   CliOutput,
   ConnectCommand,
+  Elsewhere,
   OpenedControl,
   UpEvent,
   UpOptions,

@@ -2,6 +2,7 @@ import { InvalidArgumentError, Option } from 'commander'
 import { Ability, DEFAULT_ORGANISATION } from '../../contracts/index.ts'
 import { didYouMean } from '../../core/kernel/index.ts'
 import { CompletingOption } from './completion/command-line.ts'
+import type { CliHost, Elsewhere } from './host.ts'
 import { parseDuration } from './output/units.ts'
 
 export function organisationOption(): Option {
@@ -82,6 +83,26 @@ export function durationOf(limit?: Parameters<typeof parseDuration>[1]): (text: 
 /** Where persons ask who have no access to the data folder. */
 export function urlOption(): Option {
   return new Option('--url <URL>', 'the "up" to ask, with a token of yours in QUARTERMASTER_TOKEN')
+}
+
+export function insecureOption(): Option {
+  return new Option('--insecure', 'allow http:// to another machine, which shows the token to the network')
+}
+
+const ELSEWHERE = ['QUARTERMASTER_URL', 'QUARTERMASTER_WORKSPACES', 'QUARTERMASTER_WORKSPACES_FILE']
+
+/** Whether workspaces on other machines are meant. */
+export function namesElsewhere(env: CliHost['io']['env'], { url }: { url?: string | undefined }): boolean {
+  return url !== undefined || ELSEWHERE.some(name => env[name] !== undefined)
+}
+
+/** The workspaces elsewhere that are meant, if any. */
+export function elsewhereFrom(
+  { host }: { host: CliHost },
+  { url, insecure }: { url?: string | undefined; insecure?: boolean | undefined },
+): Elsewhere | undefined {
+  if (!namesElsewhere(host.io.env, { url })) return undefined
+  return defined({ url, isInsecure: insecure })
 }
 
 /** For options that can be given more than once: all their values, in order. */

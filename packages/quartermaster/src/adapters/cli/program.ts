@@ -15,7 +15,7 @@ import { registerMemory } from './commands/organisation/memory.ts'
 import { registerOrganisations, registerPersons, registerWorkspaces } from './commands/organisation/organisations.ts'
 import { registerPeers } from './commands/organisation/peers.ts'
 import { registerJoinCodes, registerTokens } from './commands/organisation/tokens.ts'
-import { registerConnect } from './commands/run/connect.ts'
+import { registerConnect, registerJoin } from './commands/run/connect.ts'
 import { registerInit, registerReload, registerStore } from './commands/run/project.ts'
 import { registerDoctor, registerRecheck, registerStatus } from './commands/run/status.ts'
 import { registerUp } from './commands/run/up.ts'
@@ -103,6 +103,7 @@ const REGISTER = [
   registerUp,
   registerInit,
   registerConnect,
+  registerJoin,
   registerAdd,
   registerRemove,
   registerImport,

@@ -16,6 +16,7 @@ describe('docs/reference/cli.md', () => {
       'quartermaster up',
       'quartermaster init',
       'quartermaster connect',
+      'quartermaster join',
       'quartermaster add',
       'quartermaster remove',
       'quartermaster import',

@@ -8,7 +8,7 @@ import {
 } from '../../contracts/index.ts'
 import { UsageError } from './errors.ts'
 import type { CliHost, OpenedControl } from './host.ts'
-import { defined } from './options.ts'
+import { defined, namesElsewhere } from './options.ts'
 import { createProgressLine } from './output/progress-line.ts'
 import { createNoticePrinter, createPrinter, type Printer, toJsonText } from './output/terminal.ts'
 
@@ -232,6 +232,9 @@ export function refuseOwners(command: Command, env: Environment): void {
   const [first = ''] = words
   if (PERSON_COMMANDS.has(first) || COMMANDS_WITHOUT_CALLER.has(first)) return
   const line = words.join(' ')
+  // The token is that of a workspace elsewhere, and nothing of this machine is opened.
+  if (namesElsewhere(env, command.opts()) && (line === 'connect' || (line === 'doctor' && command.opts().connect)))
+    return
   if (!AGENT_COMMANDS.has(line)) throw ownersAlone(`"quartermaster ${line}"`)
   for (const [name, flag] of Object.entries(OWNER_OPTIONS))
     if (command.getOptionValueSource(name) === 'cli') throw ownersAlone(flag)

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { guardedLookup, isLoopback, leadsInside, refuseInside } from './index.ts'
+import { isLoopback } from '../../core/kernel/index.ts'
+import { guardedLookup, leadsInside, refuseInside } from './index.ts'
 
 describe('addresses that nobody named', () => {
   it.each([

@@ -46,11 +46,6 @@ export function refuseInside(host: string): void {
   if (isIP(address) && leadsInside(address)) throw new AddressRefused(host)
 }
 
-/** Whether the host of a URL is a name of this machine. */
-export function isLoopback(host: string): boolean {
-  return /^(localhost|.+\.localhost|127(\.\d{1,3}){3}|\[::1\])$/i.test(host)
-}
-
 /** Whether an address is not public. Text that is no address counts as not public. */
 export function leadsInside(address: string): boolean {
   const plain = address.replace(/%.*$/, '')

@@ -1,7 +1,6 @@
 import { createRequire } from 'node:module'
 import type { LookupFunction } from 'node:net'
-import type { Clock } from '../../core/kernel/index.ts'
-import { isLoopback } from './address-guard.ts'
+import { type Clock, isLoopback } from '../../core/kernel/index.ts'
 import {
   createHeldBody,
   decoded,

@@ -1,4 +1,4 @@
-export { AddressRefused, guardedLookup, isLoopback, leadsInside, type Resolve, refuseInside } from './address-guard.ts'
+export { AddressRefused, guardedLookup, leadsInside, type Resolve, refuseInside } from './address-guard.ts'
 export { createEventParser, type EventParserOptions, type ServerEvent } from './event-parser.ts'
 export {
   type BodyReader,

@@ -1,5 +1,6 @@
 import {
   Agent,
+  type AgentOptions,
   type ClientRequest,
   type IncomingMessage,
   type RequestOptions,
@@ -42,12 +43,29 @@ export class Dropped extends Error {
 /** Shorter than the server keeps idle connections, so that no request is sent into a connection that is being closed. */
 const IDLE_MS = 2_000
 
-/** For many requests to one server on this machine: connections are used again. */
-export function createHttpExchange(): HttpExchange {
-  const agent = new Agent({ keepAlive: true, timeout: IDLE_MS })
+/** For many requests to one server: connections are used again. */
+export function createHttpExchange({ isSecure = false }: { isSecure?: boolean | undefined } = {}): HttpExchange {
+  const options = { keepAlive: true, timeout: IDLE_MS }
+  if (isSecure) return createSecureExchange(options)
+  const agent = new Agent(options)
   return {
     send: request => exchanged(requestPlain, request, agent),
     close: () => agent.destroy(),
+  }
+}
+
+/** TLS is loaded only for another machine. */
+function createSecureExchange(options: AgentOptions): HttpExchange {
+  const opened = import('node:https').then(({ Agent: SecureAgent, request }) => ({
+    agent: new SecureAgent(options),
+    request,
+  }))
+  return {
+    async send(request) {
+      const { agent, request: open } = await opened
+      return exchanged(open, request, agent)
+    },
+    close: () => void opened.then(({ agent }) => agent.destroy()),
   }
 }
 

@@ -8,7 +8,7 @@ import {
   isAttachmentId,
   MOST_ATTACHMENTS,
 } from '../../contracts/index.ts'
-import type { Clock, Random } from '../../core/kernel/index.ts'
+import type { Clock } from '../../core/kernel/index.ts'
 import { createHttpExchange, Dropped } from '../http-exchange/index.ts'
 import {
   claimedVersion,
@@ -16,35 +16,41 @@ import {
   isRecord,
   isRequest,
   isResponse,
+  type Line,
+  type LineWriter,
   parseMessage,
   type Request,
-  type Response,
   readLines,
 } from '../mcp-wire/index.ts'
 import { deliver, type Outcome } from './delivery.ts'
 import { notUnderstood, tooLong } from './errors.ts'
 import { type FileUploads, type Incoming, type Parts, textOf } from './exchange.ts'
 import { createLegacyCalls, type LegacyCalls } from './legacy-calls.ts'
-import { createLink, createPause, type Gateway, type LinkDeps } from './link.ts'
-import { createModernSession, type ModernSession } from './modern-session.ts'
+import { createLink, createPause, type Gateway, type Link, type LinkDeps } from './link.ts'
+import { createModernSession } from './modern-session.ts'
 import { createToolFacts } from './tool-facts.ts'
 
-export interface BridgeOptions {
-  /** The client's messages, one per line. */
-  readonly input: Readable
-  /** Messages for the client; nothing else is written there. */
-  readonly output: Writable
-  readonly clock: Clock
-  readonly random: Random
-  find: LinkDeps['find']
-  /** The command that starts a gateway, for error messages. */
-  readonly command: string
+export interface BridgeOptions extends Pick<LinkDeps, 'clock' | 'random' | 'find' | 'command' | 'tell'> {
+  /** Takes messages for the client; nothing else is written there. */
+  readonly writer: LineWriter
+  /** Whether the gateway is reached over TLS. */
+  readonly isSecure?: boolean
   /** Creates the idempotency key of a call. */
   createKey(): string
+  /** Begins the ids of questions to the client; several bridges of one client need different ones. */
+  readonly questionPrefix?: string
   /** Opens files of the agent; without it, paths are passed on unchanged. */
   readonly openFiles?: OpenFiles | undefined
-  tell(text: string): void
   readonly signal: AbortSignal
+}
+
+/** Carries MCP between a client and a gateway, over as many connections and restarts as needed. */
+export interface Bridge {
+  /** Takes a message of the client, as text. Resolves when it was answered or passed on. */
+  receive(text: string): Promise<void>
+  readonly link: Link
+  /** Refuses open questions, waits for open requests and closes the sessions. Returns the failure if no gateway was ever reached. */
+  finish(): Promise<{ failure?: AppError }>
 }
 
 /** Larger messages are no tool calls; the server accepts half of it. */
@@ -57,38 +63,21 @@ const FINISH_MS = 35_000
 /** Upper bound for closing sessions and returning the token. */
 const GOODBYE_MS = 1_000
 
-/**
- * Carries MCP between a client on stdio and the `up` that owns the data folder, until the client disconnects. Returns the failure
- * if no gateway was ever reached.
- */
-export async function runBridge(options: BridgeOptions): Promise<{ failure?: AppError }> {
+export function createBridge(options: BridgeOptions): Bridge {
+  const { clock, random, tell, writer } = options
   const ending = new AbortController()
-  const writer = createLineWriter(options.output)
   const closing = AbortSignal.any([ending.signal, options.signal, writer.gone])
-  const { clock, random, tell } = options
   const link = createLink(options)
-  const exchange = createHttpExchange()
+  const exchange = createHttpExchange({ isSecure: options.isSecure })
   const pause = createPause({ clock, random, signal: closing })
   const facts = createToolFacts(options)
   const uploads = createFileUploads({ link, exchange, clock, pause, openFiles: options.openFiles })
   const parts: Parts = { link, exchange, writer, clock, pause, closing, tell, facts, uploads }
   const modern = createModernSession(parts)
-  const legacy = createLegacyCalls(parts)
+  const legacy = createLegacyCalls(parts, options.questionPrefix)
+  const waiting = new Set<Promise<void>>()
   // Connects early, so that the first request does not wait; that request reports a failure.
   link.gateway().catch(() => {})
-  const router = createRouter(modern, legacy, parts)
-  await Promise.race([router.read(options.input), aborted(closing)])
-  legacy.refuseQuestions()
-  await within(FINISH_MS, clock, Promise.race([router.finished(), aborted(closing)]))
-  const failure = link.failure()
-  ending.abort()
-  await within(GOODBYE_MS, clock, closeSessions(legacy, parts))
-  exchange.close()
-  return failure ? { failure } : {}
-}
-
-function createRouter(modern: ModernSession, legacy: LegacyCalls, { writer, tell }: Parts) {
-  const waiting = new Set<Promise<void>>()
 
   function routeRequest(incoming: Incoming<Request>): Promise<void> {
     const { method, params } = incoming.message
@@ -99,33 +88,70 @@ function createRouter(modern: ModernSession, legacy: LegacyCalls, { writer, tell
     return routed.finally(() => waiting.delete(routed))
   }
 
-  async function route(text: string): Promise<void> {
-    const message = parseMessage(text)
-    if (!message) return text.trim() === '' ? undefined : writer.write(JSON.stringify(notUnderstood()))
-    if (isRequest(message)) return routeRequest({ message, text })
-    if (isResponse(message)) return legacy.respond(message)
-    if (message.method === 'notifications/cancelled' && modern.cancel(message.params?.requestId)) return
-    if (message.method === 'notifications/cancelled') return legacy.cancel({ message, text })
-    return (claimedVersion(message.params) === undefined ? legacy : modern).notify({ message, text })
+  async function allAnswered(): Promise<void> {
+    while (waiting.size > 0) await Promise.allSettled(waiting)
   }
 
   return {
-    /** Reads messages until the end of the input, without waiting for answers in between. */
-    async read(input: Readable) {
-      for await (const line of readLines(input, { maxBytes: MAX_LINE_BYTES })) {
-        const routed = 'text' in line ? route(line.text) : refuse(tooLong(line.tooLong, MAX_LINE_BYTES))
-        routed.catch(error => tell(`A message could not be forwarded: ${String(error)}`))
-      }
+    link,
+    async receive(text) {
+      const message = parseMessage(text)
+      if (!message) return text.trim() === '' ? undefined : writer.write(JSON.stringify(notUnderstood()))
+      if (isRequest(message)) return routeRequest({ message, text })
+      if (isResponse(message)) return legacy.respond(message)
+      if (message.method === 'notifications/cancelled' && modern.cancel(message.params?.requestId)) return
+      if (message.method === 'notifications/cancelled') return legacy.cancel({ message, text })
+      return (claimedVersion(message.params) === undefined ? legacy : modern).notify({ message, text })
     },
-    /** Resolves when no request waits for its answer. */
-    async finished() {
-      while (waiting.size > 0) await Promise.allSettled(waiting)
+    async finish() {
+      legacy.refuseQuestions()
+      await within(FINISH_MS, clock, Promise.race([allAnswered(), aborted(closing)]))
+      const failure = link.failure()
+      ending.abort()
+      await within(GOODBYE_MS, clock, closeSessions(legacy, parts))
+      exchange.close()
+      return failure ? { failure } : {}
     },
   }
+}
 
-  function refuse(answer: Response): Promise<void> {
-    return writer.write(JSON.stringify(answer))
+export interface ClientLines {
+  /** The client's messages, one per line. */
+  readonly input: Readable
+  readonly writer: LineWriter
+  readonly signal: AbortSignal
+  tell(text: string): void
+}
+
+/** Reads a client's messages until it disconnects, without waiting for answers in between. */
+export async function readClient(
+  { input, writer, signal, tell }: ClientLines,
+  receive: (text: string) => Promise<void>,
+): Promise<void> {
+  const take = (line: Line) =>
+    'text' in line ? receive(line.text) : writer.write(JSON.stringify(tooLong(line.tooLong, MAX_LINE_BYTES)))
+  async function read(): Promise<void> {
+    for await (const line of readLines(input, { maxBytes: MAX_LINE_BYTES }))
+      take(line).catch(error => tell(`A message could not be forwarded: ${String(error)}`))
   }
+  await Promise.race([read(), aborted(AbortSignal.any([signal, writer.gone]))])
+}
+
+/**
+ * Carries MCP between a client on stdio and the `up` that owns the data folder, until the client disconnects. Returns the failure
+ * if no gateway was ever reached.
+ */
+export async function runBridge({
+  input,
+  output,
+  ...options
+}: Omit<BridgeOptions, 'writer'> & { readonly input: Readable; readonly output: Writable }): Promise<{
+  failure?: AppError
+}> {
+  const writer = createLineWriter(output)
+  const bridge = createBridge({ ...options, writer })
+  await readClient({ ...options, input, writer }, bridge.receive)
+  return bridge.finish()
 }
 
 async function closeSessions(legacy: LegacyCalls, { link }: Parts): Promise<void> {

@@ -65,6 +65,8 @@ export interface HttpFront {
   endExcept(isThere: (caller: Caller) => boolean): Promise<void>
   /** Accepts no new work and ends streams that only listen; running calls are still answered. */
   drain(): void
+  /** The callers with a stream open: they are there, though they may send nothing. */
+  connected(): readonly Caller[]
   counts(): { sessions: number; streams: number; requests: number }
   close(): Promise<void>
 }
@@ -244,6 +246,7 @@ export function createHttpFront(deps: HttpFrontDeps): HttpFront {
       isDraining = true
       streams.endListening()
     },
+    connected: () => streams.holders().flatMap(tokenId => callers.get(tokenId) ?? []),
     counts: () => ({ sessions: sessions.count(), streams: streams.count(), requests: inFlight.count() }),
     async close() {
       streams.close()

@@ -39,6 +39,8 @@ interface OpenStreams {
   ): Response
   end(tokenId: string): void
   endListening(): void
+  /** The tokens that have a stream open. */
+  holders(): readonly string[]
   count(): number
   close(): void
 }
@@ -95,6 +97,7 @@ export function createOpenStreams({
     endListening() {
       for (const controller of [...listening]) controller.abort()
     },
+    holders: () => [...streams.keys()],
     count: () => [...streams.values()].reduce((sum, open) => sum + open.size, 0),
     close() {
       for (const tokenId of [...streams.keys()]) end(tokenId)

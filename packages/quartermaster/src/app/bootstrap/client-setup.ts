@@ -23,11 +23,18 @@ export async function connectCommand(
   const data = configFile === undefined || place.data !== undefined ? ['--data', dataDir] : []
   const within = organisation === undefined ? [] : ['--organisation', organisation]
   return {
-    program: [process.execPath, process.argv[1] ?? ''],
-    name: isOnPath('quartermaster', process.env) ? 'quartermaster' : undefined,
+    ...ownProgram(),
     args: ['connect', '--agent', agent, ...within, ...config, ...data],
     // Workspaces of other organisations are in the store, which is not opened for a line of text.
     doubts: organisation === undefined ? await doubtsAbout(agent, { projectDir, configFile }) : [],
+  }
+}
+
+/** This program, and its name where a shell finds it. */
+export function ownProgram(): Pick<ConnectCommand, 'program' | 'name'> {
+  return {
+    program: [process.execPath, process.argv[1] ?? ''],
+    name: isOnPath('quartermaster', process.env) ? 'quartermaster' : undefined,
   }
 }
 

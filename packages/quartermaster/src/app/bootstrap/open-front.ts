@@ -13,7 +13,7 @@ import {
 import { type AuthenticatedAgent, type HttpFront, PROTOCOL_VERSIONS } from '../../adapters/mcp-server/index.ts'
 import { createSystemClock } from '../../adapters/system/index.ts'
 import { AppError, type Control, messageOf, type NodeFacts } from '../../contracts/index.ts'
-import type { Clock, Log, Tracer } from '../../core/kernel/index.ts'
+import type { Cancel, Clock, Log, Tracer } from '../../core/kernel/index.ts'
 import type { Tokens } from '../../core/organisation/index.ts'
 import type { StoreNews } from '../../core/store/index.ts'
 import { createControl } from '../control/control.ts'
@@ -67,6 +67,8 @@ export async function openFront(
   const control = createUpControlFor(parts, external, feed)
   await remoteAgents.open({ organisation: store.organisation, news: store.shared?.news })
   const mcp = openMcp(parts)
+  const stopPresence = keepPresent(parts, mcp)
+  lifecycle.onClose(async () => stopPresence())
   let requests = () => 0
   const app = await openApp(parts, { control, mcp, feed, external, requests: () => requests() })
   const listener = await listen({ ...app, host, port, log })
@@ -81,7 +83,7 @@ export async function openFront(
   lifecycle.onClose(async () => {
     await answersWritten(runtime)
     // Lent tokens end with this process, and so do the clients that have them.
-    await Promise.all(store.tokens.lent().map(id => mcp.end(id)))
+    await Promise.all(store.tokens.lent().map(({ id }) => mcp.end(id)))
     await mcp.close()
   })
   store.messages.tellUrl(url)
@@ -127,6 +129,36 @@ function createUpControlFor(
     up,
     feed,
   })
+}
+
+const LOOK_FOR_CLIENTS_MS = 2_000
+
+/** An agent with a stream of MCP open, or a bridge on this machine, is online, though it may send nothing. */
+function keepPresent({ options: { log }, store: { organisation, tokens } }: FrontParts, mcp: HttpFront): Cancel {
+  const { presence, workspaces } = organisation
+  const beatenAt = new Map<string, number>()
+  const clock = createSystemClock()
+
+  async function beat(organisation: string, workspace: string): Promise<void> {
+    const row = await workspaces.named(organisation, workspace)
+    if (row?.status === 'active') presence.beat(row)
+  }
+
+  function look(): void {
+    const due = clock.now() - presence.nextWithinSeconds * 1_000
+    for (const [key, at] of beatenAt) if (at < due) beatenAt.delete(key)
+    const lent = tokens.lent().map(({ organisation, agent: workspace }) => ({ organisation, workspace }))
+    for (const { organisation, workspace } of [...mcp.connected(), ...lent]) {
+      const key = JSON.stringify([organisation, workspace])
+      if (beatenAt.has(key)) continue
+      beatenAt.set(key, clock.now())
+      beat(organisation, workspace).catch(error => log.debug('a heartbeat was left out', { error: messageOf(error) }))
+    }
+    cancel = clock.after(LOOK_FOR_CLIENTS_MS, look)
+  }
+
+  let cancel = clock.after(LOOK_FOR_CLIENTS_MS, look)
+  return () => cancel()
 }
 
 /** MCP for clients with a token, and only as long as it is valid. */

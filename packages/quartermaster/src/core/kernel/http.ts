@@ -86,3 +86,8 @@ export function toBase64(bytes: Uint8Array): string {
   }
   return btoa(text)
 }
+
+/** Whether the host of a URL is a name of this machine. */
+export function isLoopback(host: string): boolean {
+  return /^(localhost|.+\.localhost|127(\.\d{1,3}){3}|\[::1\])$/i.test(host)
+}

@@ -21,6 +21,7 @@ export {
   basicCredentials,
   bodyChunks,
   emptyHeaderReason,
+  isLoopback,
   isTransportHeader,
   LONGEST_RETRY_MS,
   parseRetryAfter,

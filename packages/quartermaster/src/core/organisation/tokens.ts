@@ -75,8 +75,8 @@ export interface Tokens {
   lend(agent: string, options: { organisation?: string | undefined; ttlMs: number }): LentToken
   /** Extends a lent token by this long from now and returns its expiry. Throws `NAME_UNKNOWN` if it has ended. */
   extend(id: string, options: { ttlMs: number }): number
-  /** The valid lent tokens, by id. */
-  lent(): readonly string[]
+  /** The valid lent tokens, and whose they are. */
+  lent(): readonly Readonly<{ id: string; organisation: string; agent: string }>[]
   /** The caller of a token that is for everything or for tools. */
   verify(token: string): TokenHolder | undefined
   /** The caller of a token, in any organisation and for any purpose. */
@@ -298,7 +298,7 @@ export function createTokens({ store, clock, ids, digest, news }: TokensDeps): T
         throw new AppError('NAME_UNKNOWN', `There is no lent token "${id}" any more. Borrow another.`)
       return expiresAt
     },
-    lent: () => lent.ids(),
+    lent: () => lent.all(),
     verify(token) {
       const holding = holderOf(token)
       if (!holding || !isFor(holding, 'mcp')) return undefined
@@ -414,6 +414,6 @@ function createLentTokens({ clock, ids, digest, prefix, onEnded }: LentTokensDep
       const revokedAt = Math.round(clock.now())
       return { id, agent, label: null, state: 'revoked', createdAt, expiresAt, revokedAt, replacedBy: null }
     },
-    ids: () => [...byId.keys()],
+    all: () => [...byId.values()],
   }
 }

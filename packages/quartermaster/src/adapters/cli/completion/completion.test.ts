@@ -117,6 +117,7 @@ describe('completion', () => {
       'up',
       'init',
       'connect',
+      'join',
       'add',
       'remove',
       'import',

@@ -3,7 +3,9 @@ import type { AddressInfo } from 'node:net'
 import { PassThrough } from 'node:stream'
 import { onTestFinished } from 'vitest'
 import { createSystemClock } from '../../system/index.ts'
-import { type BridgeOptions, type Gateway, runBridge } from '../index.ts'
+import { type Gateway, runBridge } from '../index.ts'
+
+type BridgeOptions = Parameters<typeof runBridge>[0]
 
 type Json = Record<string, unknown>
 

@@ -1,7 +1,8 @@
 import { Option } from 'commander'
 import type { Finding, NodeFacts, RecheckAnswer, StatusReport } from '../../../../contracts/index.ts'
-import { controlCommand } from '../../command.ts'
-import { EXIT } from '../../errors.ts'
+import { command, controlCommand, printAnswer } from '../../command.ts'
+import { EXIT, UsageError } from '../../errors.ts'
+import { elsewhereFrom, insecureOption } from '../../options.ts'
 import { count, fields, renderTable, unwrapped } from '../../output/layout.ts'
 import {
   fixBlock,
@@ -94,20 +95,44 @@ export function problemsText({ problems }: StatusReport, printer: Printer): stri
   return `${printer.paint.bold(count(problems.length, 'problem'))}\n${problemBlocks(problems, printer)}`
 }
 
-export const registerDoctor = controlCommand({
+interface DoctorGiven {
+  readonly connect?: true
+  readonly url?: string
+  readonly insecure?: true
+}
+
+export const registerDoctor = command<DoctorGiven>({
   name: 'doctor',
   description: 'Look for everything that is broken, and say how to fix each. Ends with 1 when there is an error.',
-  operation: 'doctor',
+  options: [
+    new Option('--connect', 'look at the workspaces elsewhere that "connect" would reach from here, instead'),
+    new Option('--url <URL>', 'with --connect: the server, with the token of a workspace in QUARTERMASTER_TOKEN'),
+    insecureOption(),
+  ],
   examples: [
     ['quartermaster doctor', 'look at configuration, definitions, agents and dependencies'],
     ['quartermaster doctor --json > findings.json', 'the same for a program'],
+    ['quartermaster doctor --connect --url https://tools.example.com', 'look at a workspace on another machine'],
   ],
-  label: 'Looking at everything',
-  answer: (findings, { out }) => ({
-    text: doctorText(findings, out),
-    code: findings.some(finding => finding.level === 'error') ? EXIT.no : EXIT.done,
-  }),
+  async run(session, given) {
+    const findings = given.connect ? await checkElsewhere(session, given) : await checkHere(session)
+    return printAnswer(session, findings, {
+      text: doctorText(findings, session.out),
+      code: findings.some(finding => finding.level === 'error') ? EXIT.no : EXIT.done,
+    })
+  },
 })
+
+function checkHere(session: Session): Promise<readonly Finding[]> {
+  return session.connect(control => session.attend('Looking at everything', options => control.doctor({}, options)))
+}
+
+function checkElsewhere(session: Session, given: DoctorGiven): Promise<readonly Finding[]> {
+  const elsewhere = elsewhereFrom(session, given)
+  if (!elsewhere)
+    throw new UsageError('--connect needs --url, or QUARTERMASTER_URL or QUARTERMASTER_WORKSPACES in the environment.')
+  return session.attend('Looking at each workspace', () => session.host.checkElsewhere(elsewhere, session.host))
+}
 
 function doctorText(findings: readonly Finding[], printer: Printer): string {
   const amount = (level: Finding['level']) => findings.filter(finding => finding.level === level).length

@@ -1,0 +1,462 @@
+import type { Readable, Writable } from 'node:stream'
+import { AppError } from '../../contracts/index.ts'
+import { failureAnswer, type Incoming, notUnderstood, readClient } from '../mcp-bridge/index.ts'
+import {
+  claimedVersion,
+  createLineWriter,
+  isRecord,
+  isRequest,
+  isResponse,
+  keyOf,
+  metaOf,
+  type Notification,
+  type Params,
+  parseMessage,
+  type Request,
+  type Response,
+} from '../mcp-wire/index.ts'
+import type { WorkspaceAddress } from './addresses.ts'
+import { CHANNEL_CAPABILITY, createArrivals, INBOX_URI } from './arrivals.ts'
+import { createDirectory, idsIn } from './directory.ts'
+import { instructionsFor, mergedDiscovery, mergedInitialization } from './introduction.ts'
+import { createListings, LISTS } from './listings.ts'
+import { parsePrefixed, type Target } from './lists.ts'
+import { createMergedTools } from './merged-tools.ts'
+import { createSubscriptions } from './subscriptions.ts'
+import { openWorkspace, type Workspace, type WorkspaceDeps, type WorkspaceListener } from './workspace.ts'
+
+export interface ElsewhereOptions extends Omit<WorkspaceDeps, 'gone' | 'refuse'> {
+  readonly addresses: readonly WorkspaceAddress[]
+  readonly input: Readable
+  readonly output: Writable
+  /** Of this program. */
+  readonly version: string
+}
+
+/**
+ * Serves MCP on a client's standard streams for workspaces that are elsewhere. One is passed on as it is; several are one server,
+ * with one inbox, whose replies go where they belong. Returns the failure when none was ever reached.
+ */
+export async function connectElsewhere({
+  addresses,
+  input,
+  output,
+  ...deps
+}: ElsewhereOptions): Promise<{ failure?: AppError }> {
+  const writer = createLineWriter(output)
+  const front = createFront(addresses, { ...deps, gone: writer.gone }, writer.write)
+  await readClient({ ...deps, input, writer }, front.receive)
+  return front.finish()
+}
+
+type Answer = Pick<Response, 'result' | 'error'>
+
+/** A request of the client while it is open. */
+interface Open {
+  readonly request: Request
+  /** As the client wrote it: its numbers may exceed JavaScript's precision. */
+  readonly text: string
+  readonly signal: AbortSignal
+}
+
+function createFront(
+  addresses: readonly WorkspaceAddress[],
+  deps: Omit<WorkspaceDeps, 'refuse'> & Pick<ElsewhereOptions, 'version'>,
+  write: (text: string) => Promise<void>,
+) {
+  const { clock, tell } = deps
+  const open = new Map<string, AbortController>()
+  /** Workspaces in which the session of a legacy client is open. */
+  const opened = new Map<Workspace, Params>()
+  let initialize: Request | undefined
+  let isInitialized = false
+  let asked = 0
+
+  const listener: WorkspaceListener = {
+    onMessage,
+    onState(workspace) {
+      const state = workspace.state()
+      if (workspaces.length > 1 && state.kind === 'failed')
+        tell(`${directory.labelOf(workspace)}: ${state.error.message}`)
+      if (state.kind === 'connected') void join(workspace).catch(() => {})
+      listings.changed()
+      if (workspaces.length > 1) void announceLists().catch(() => {})
+    },
+    onArrival(workspace) {
+      merged.arrived()
+      arrivals.arrived(workspace)
+    },
+  }
+  const workspaces: Workspace[] = []
+  for (const [index, address] of addresses.entries())
+    workspaces.push(
+      openWorkspace(address, index, listener, {
+        ...deps,
+        refuse: facts => {
+          const same = workspaces.find(one => one.index !== index && one.facts()?.id === facts.id)
+          return (
+            same &&
+            `${same.address.source} and ${address.source} are the same workspace, ${facts.id}. Remove one of them.`
+          )
+        },
+      }),
+    )
+  const [sole] = workspaces.length === 1 ? workspaces : []
+  const allTried = Promise.all(workspaces.map(({ tried }) => tried))
+  const directory = createDirectory(workspaces)
+  const isLegacy = () => initialize !== undefined
+  const isReady = (workspace: Workspace) =>
+    workspace.state().kind === 'connected' && (!isLegacy() || opened.has(workspace))
+  const ready = () => workspaces.filter(isReady)
+  const merged = createMergedTools({
+    directory,
+    clock,
+    ready,
+    hasTool: (workspace, tool) => listings.hasTool(workspace, tool),
+  })
+  const listings = createListings({ directory, ready, merged, ask })
+  const subscriptions = createSubscriptions({
+    ready,
+    write,
+    shownUri: listings.shownUri,
+    resource: uri => parsePrefixed(uri, directory) ?? listings.knownResource(uri) ?? ownResource(uri),
+  })
+  const arrivals = createArrivals({
+    clock,
+    directory,
+    isInitialized: () => isInitialized,
+    subscribers: subscriptions.of,
+    write: message => write(JSON.stringify(message)),
+  })
+
+  /** Opens what the client has with the others in a workspace that is reached from now on. */
+  async function join(workspace: Workspace): Promise<void> {
+    if (sole) return
+    if (initialize && !opened.has(workspace)) await openSession(workspace, initialize)
+    subscriptions.joined(workspace)
+    merged.joined()
+  }
+
+  async function openSession(workspace: Workspace, request: Request): Promise<void> {
+    const { result } = await ask(workspace, 'initialize', request.params ?? {}, { like: request, signal: deps.signal })
+    if (!isRecord(result)) return
+    opened.set(workspace, result)
+    if (isInitialized) await workspace.send({ jsonrpc: '2.0', method: 'notifications/initialized' })
+  }
+
+  async function announceLists(): Promise<void> {
+    if (isLegacy() && !isInitialized) return
+    for (const method of LIST_CHANGES) await subscriptions.announce(method, { isLegacy: isLegacy() })
+  }
+
+  /** A request of the bridge's own. */
+  async function ask(
+    workspace: Workspace,
+    method: string,
+    params: Params,
+    { like, signal }: { like: Request; signal: AbortSignal },
+  ): Promise<Response> {
+    const { progressToken: _token, 'quartermaster/idempotencyKey': _key, ...meta } = metaOf(like.params)
+    const isBare = method === 'initialize' || Object.keys(meta).length === 0
+    const request: Request = {
+      jsonrpc: '2.0',
+      id: `quartermaster:${++asked}`,
+      method,
+      params: isBare ? params : { ...params, _meta: meta },
+    }
+    const { message } = await workspace.request({ message: request, text: JSON.stringify(request) }, signal, {
+      untilLost: true,
+    })
+    directory.remember(workspace, idsIn(message.result))
+    return message
+  }
+
+  /** The client's own request in one workspace. */
+  async function forward(
+    workspace: Workspace,
+    { request, text, signal }: Open,
+    params?: Params,
+  ): Promise<Incoming<Response>> {
+    const message = params ? { ...request, params } : request
+    const answer = await workspace.request({ message, text: params ? JSON.stringify(message) : text }, signal)
+    if (!sole) directory.remember(workspace, idsIn(answer.message.result))
+    return answer
+  }
+
+  async function onMessage({ message, text }: Incoming, workspace: Workspace): Promise<void> {
+    if (sole) return write(text)
+    if (isRequest(message)) return write(JSON.stringify(withPlace(message, directory.nameOf(workspace))))
+    if (isResponse(message)) return
+    if (message.method.endsWith('/list_changed')) listings.changed()
+    await subscriptions.pass(message, workspace)
+  }
+
+  async function receive(text: string): Promise<void> {
+    const message = parseMessage(text)
+    if (!message) return text.trim() === '' ? undefined : write(JSON.stringify(notUnderstood()))
+    if (isRequest(message)) return answer(message, text)
+    if (isResponse(message)) return respond(message, text)
+    return notice(message, text)
+  }
+
+  /** Ids of questions begin with the number of their workspace. */
+  async function respond(message: Response, text: string): Promise<void> {
+    const index = /^connect-(\d+)-/.exec(String(message.id))?.[1]
+    await workspaces[Number(index)]?.send(message, text)
+  }
+
+  async function notice(message: Notification, text: string): Promise<void> {
+    if (message.method === 'notifications/cancelled') {
+      open.get(keyOf(message.params?.requestId))?.abort(new AppError('CANCELLED', 'The client cancelled it.'))
+      return
+    }
+    if (message.method === 'notifications/initialized') isInitialized = true
+    const targets = sole ? [sole] : ready()
+    await Promise.all(targets.map(workspace => workspace.send(message, text)))
+  }
+
+  async function answer(request: Request, text: string): Promise<void> {
+    const controller = new AbortController()
+    const key = keyOf(request.id)
+    open.set(key, controller)
+    const { signal } = controller
+    arrivals.met(clientNameIn(request))
+    try {
+      const found = await answerTo({ request, text, signal })
+      if (signal.aborted || found === undefined) return
+      await write('text' in found ? found.text : JSON.stringify(completed(found, request)))
+    } catch (error) {
+      if (!signal.aborted) await write(JSON.stringify(failureAnswer(request, error)))
+    } finally {
+      if (open.get(key) === controller) open.delete(key)
+    }
+  }
+
+  function answerTo(one: Open): Promise<Incoming<Response> | Answer | undefined> {
+    const { request } = one
+    if (request.method === 'initialize') return begin(one)
+    if (request.method === 'server/discover') return discover(one)
+    const uri = request.params?.uri
+    if (uri === INBOX_URI && request.method.startsWith('resources/')) return inboxRequest(one)
+    if (request.method === 'subscriptions/listen') return subscriptions.listen(one, { sole })
+    return sole ? forward(sole, one) : answerMerged(one)
+  }
+
+  async function begin(one: Open): Promise<Incoming<Response> | Answer> {
+    const { request } = one
+    initialize = request
+    isInitialized = false
+    opened.clear()
+    subscriptions.clear()
+    if (sole) return withChannel(await forward(sole, one))
+    await allTried
+    const there = workspaces.filter(workspace => workspace.state().kind === 'connected')
+    await Promise.all(there.map(workspace => openSession(workspace, request).catch(() => {})))
+    const instructions = instructionsFor(directory, opened)
+    return {
+      result: mergedInitialization([...opened.values()], {
+        request,
+        instructions,
+        isChannel: arrivals.isChannel(),
+        version: deps.version,
+      }),
+    }
+  }
+
+  async function discover(one: Open): Promise<Incoming<Response> | Answer> {
+    const { request, signal } = one
+    if (sole) return withChannel(await forward(sole, one))
+    await allTried
+    const found = new Map<Workspace, Params>()
+    await Promise.all(
+      ready().map(async workspace => {
+        const { result } = await ask(workspace, request.method, {}, { like: request, signal })
+        if (isRecord(result)) found.set(workspace, result)
+      }),
+    )
+    const instructions = instructionsFor(directory, found)
+    return {
+      result: mergedDiscovery([...found.values()], {
+        request,
+        instructions,
+        isChannel: arrivals.isChannel(),
+        version: deps.version,
+      }),
+    }
+  }
+
+  /** Tells Claude Code that messages are announced to it. */
+  function withChannel(incoming: Incoming<Response>): Incoming<Response> | Answer {
+    const { result } = incoming.message
+    if (!arrivals.isChannel() || !isRecord(result) || !isRecord(result.capabilities)) return incoming
+    const experimental = isRecord(result.capabilities.experimental) ? result.capabilities.experimental : {}
+    return {
+      result: {
+        ...result,
+        capabilities: { ...result.capabilities, experimental: { ...experimental, ...CHANNEL_CAPABILITY } },
+      },
+    }
+  }
+
+  async function inboxRequest({ request, signal }: Open): Promise<Answer> {
+    if (request.method === 'resources/subscribe') subscriptions.watchInbox(true)
+    if (request.method === 'resources/unsubscribe') subscriptions.watchInbox(false)
+    if (request.method !== 'resources/read') return { result: {} }
+    const waiting = await Promise.all(
+      (sole ? [sole] : ready()).map(async workspace => {
+        const params = { name: 'inbox_peek', arguments: {} }
+        const { result } = await ask(workspace, 'tools/call', params, { like: request, signal })
+        const messages = isRecord(result) && isRecord(result.structuredContent) ? result.structuredContent.messages : []
+        return { workspace_id: workspace.facts()?.id, messages }
+      }),
+    )
+    const contents = [{ uri: INBOX_URI, mimeType: 'application/json', text: JSON.stringify(waiting) }]
+    return { result: { contents, ttlMs: 0, cacheScope: 'private' } }
+  }
+
+  async function answerMerged(one: Open): Promise<Incoming<Response> | Answer> {
+    const { request, signal } = one
+    const { method, params = {} } = request
+    await allTried
+    if (method === 'ping') return { result: {} }
+    if (method in LISTS) return { result: await listings.list(method, { like: request, signal }) }
+    if (method === 'tools/call') return callTool(one)
+    if (method === 'logging/setLevel') return inAll(one)
+    if (method === 'prompts/get' || method === 'skills/get') {
+      const list = method === 'prompts/get' ? 'prompts/list' : 'skills/list'
+      return at(one, await listings.target(list, String(params.name), { like: request, signal }), 'name')
+    }
+    if (method === 'completion/complete') return complete(one)
+    if (method.startsWith('resources/')) return resource(one)
+    if (method.startsWith('tasks/')) return forward(expectOwner([String(params.taskId)]), one)
+    return { error: { code: METHOD_NOT_FOUND, message: `The method "${method.slice(0, 100)}" is not known.` } }
+  }
+
+  function expectOwner(ids: readonly string[]): Workspace {
+    return directory.expectOne(directory.ownersOf(ids), 'workspace_id')
+  }
+
+  /** Forwards a request under the name that the workspace itself has for what it is about. */
+  function at(one: Open, { workspace, name }: Target, field: 'name' | 'uri'): Promise<Incoming<Response>> {
+    const { params = {} } = one.request
+    return forward(workspace, one, params[field] === name ? undefined : { ...params, [field]: name })
+  }
+
+  async function inAll(one: Open): Promise<Answer> {
+    const { request, signal } = one
+    const params = request.params ?? {}
+    await Promise.all(
+      ready().map(workspace => ask(workspace, request.method, params, { like: request, signal }).catch(() => {})),
+    )
+    return { result: {} }
+  }
+
+  async function callTool(one: Open): Promise<Incoming<Response> | Answer> {
+    const { request, signal } = one
+    const { params = {} } = request
+    const tool = String(params.name)
+    const { requestState } = params
+    // The answer to a question goes to who asked it, under whatever name.
+    const asking = typeof requestState === 'string' ? directory.ownersOf([requestState]) : []
+    if (!merged.isMerged(tool)) {
+      const target = await listings.target('tools/list', tool, { like: request, signal })
+      return at(one, target, 'name')
+    }
+    const parameter = merged.parameterOf(tool)
+    const given = isRecord(params.arguments) ? params.arguments : {}
+    const { [parameter ?? '']: named, ...input } = given
+    if (named !== undefined && typeof named !== 'string')
+      throw new AppError('INPUT_INVALID', `"${parameter}" is the id or name of one of your workspaces, as text.`)
+    const inside = async (workspace: Workspace, passed: Params) =>
+      (await forward(workspace, one, { ...params, arguments: passed })).message
+    const [asker] = asking
+    if (asker) return inside(asker, input)
+    return merged.call({
+      tool,
+      input,
+      named,
+      signal,
+      forward: inside,
+      ask: (workspace, name, asked, until) =>
+        ask(workspace, 'tools/call', { name, arguments: asked }, { like: request, signal: until }),
+      progress(update) {
+        const { progressToken } = metaOf(params)
+        if (progressToken === undefined) return
+        const told = { jsonrpc: '2.0', method: 'notifications/progress', params: { progressToken, ...update } }
+        void write(JSON.stringify(told))
+      },
+    })
+  }
+
+  async function complete(one: Open): Promise<Incoming<Response>> {
+    const { request, signal } = one
+    const params = request.params ?? {}
+    const ref = isRecord(params.ref) ? params.ref : {}
+    const isPrompt = ref.type === 'ref/prompt'
+    const list = isPrompt ? 'prompts/list' : 'resources/templates/list'
+    const { workspace, name } = await listings.target(list, String(isPrompt ? ref.name : ref.uri), {
+      like: request,
+      signal,
+    })
+    return forward(workspace, one, { ...params, ref: { ...ref, [isPrompt ? 'name' : 'uri']: name } })
+  }
+
+  async function resource(one: Open): Promise<Incoming<Response> | Answer> {
+    const { request, signal } = one
+    const uri = String(request.params?.uri)
+    const target = await resourceTarget(uri, { like: request, signal })
+    const answered = await at(one, target, 'uri')
+    if (target.name === uri) return answered
+    const { result } = answered.message
+    if (request.method === 'resources/subscribe' && result) listings.showAs(target, uri)
+    if (!isRecord(result) || !Array.isArray(result.contents)) return answered
+    const contents = result.contents.map(one => (isRecord(one) && one.uri === target.name ? { ...one, uri } : one))
+    return { result: { ...result, contents } }
+  }
+
+  /** A resource that a workspace has named before: of a call, or a large result. */
+  function ownResource(uri: string): Target | undefined {
+    const id = /^quartermaster:\/\/(?:operations|results)\/([\w-]+)/.exec(uri)?.[1]
+    const [owner, ...others] = directory.ownersOf(id === undefined ? [uri] : [uri, id])
+    return owner && others.length === 0 ? { workspace: owner, name: uri } : undefined
+  }
+
+  async function resourceTarget(uri: string, asking: { like: Request; signal: AbortSignal }): Promise<Target> {
+    const prefixed = parsePrefixed(uri, directory)
+    if (prefixed) return prefixed
+    return ownResource(uri) ?? listings.target('resources/list', uri, asking)
+  }
+
+  return {
+    receive,
+    async finish() {
+      const ends = await Promise.all(workspaces.map(workspace => workspace.finish()))
+      const failures = ends.flatMap(({ failure }) => failure ?? [])
+      const [first] = failures
+      return first && failures.length === ends.length ? { failure: first } : {}
+    },
+  }
+}
+
+const METHOD_NOT_FOUND = -32_601
+
+const LIST_CHANGES = ['tools', 'prompts', 'resources'].map(list => `notifications/${list}/list_changed`)
+
+/** An answer of the bridge's own, as the era of the client wants it. */
+function completed({ result, error }: Answer, { id, params }: Request): Response {
+  if (error) return { jsonrpc: '2.0', id, error }
+  const isModern = claimedVersion(params) !== undefined
+  return { jsonrpc: '2.0', id, result: isModern ? { resultType: 'complete', ...(result as object) } : result }
+}
+
+function clientNameIn({ params }: Request): string | undefined {
+  const info = params?.clientInfo ?? metaOf(params)['io.modelcontextprotocol/clientInfo']
+  return isRecord(info) && typeof info.name === 'string' ? info.name : undefined
+}
+
+/** A question says which workspace asks it: the person cannot know otherwise. */
+function withPlace(question: Request, name: string): Request {
+  const { params } = question
+  if (question.method !== 'elicitation/create' || typeof params?.message !== 'string') return question
+  return { ...question, params: { ...params, message: `In your workspace "${name}": ${params.message}` } }
+}

@@ -1,0 +1,481 @@
+import { AppError } from '../../contracts/index.ts'
+import type { Clock } from '../../core/kernel/index.ts'
+import { isRecord, type Params, type Response } from '../mcp-wire/index.ts'
+import type { Directory } from './directory.ts'
+import { type Item, withParameter } from './lists.ts'
+import type { Workspace } from './workspace.ts'
+
+/** A call of a tool that all workspaces have. */
+export interface MergedCall {
+  readonly tool: string
+  /** The arguments, without the parameter of ours. */
+  readonly input: Params
+  /** The workspace that the agent named. */
+  readonly named: string | undefined
+  /** Makes the client's own call in one workspace. */
+  forward(workspace: Workspace, input: Params): Promise<Response>
+  /** Makes a call of the bridge's own. */
+  ask(workspace: Workspace, tool: string, input: Params, signal: AbortSignal): Promise<Response>
+  progress(update: { progress: number; message: string }): void
+  readonly signal: AbortSignal
+}
+
+export interface MergedTools {
+  isMerged(tool: string): boolean
+  /** The tool as the client sees it. */
+  define(tool: Item): Item
+  /** Which parameter of a tool names the workspace, if any. */
+  parameterOf(tool: string): string | undefined
+  call(call: MergedCall): Promise<Response>
+  /** A workspace can be asked from now on. */
+  joined(): void
+  /** A message arrived in one of the workspaces. */
+  arrived(): void
+}
+
+interface MergedToolsDeps {
+  readonly directory: Directory
+  readonly clock: Clock
+  /** The workspaces that can be asked now. */
+  ready(): readonly Workspace[]
+  /** Whether a workspace has listed the tool. */
+  hasTool(workspace: Workspace, tool: string): boolean
+}
+
+interface Route {
+  readonly parameter?: 'workspace_id' | 'via_workspace'
+  /** Inputs whose values tell the workspace. */
+  readonly ids?: readonly string[]
+  /** All workspaces are asked when none is named or being handled. */
+  readonly all?: Pages
+  /** It ends the handling of the message that `activity_id` names. */
+  readonly settles?: boolean
+  /** Whom it is for has to be among the peers that all workspaces have at present. */
+  readonly toPeer?: boolean
+  /** An id that is new here may be known in the workspace that is being handled. */
+  readonly takesNewIds?: boolean
+}
+
+/** A list that all workspaces have, and how its items tell whose they are. */
+interface Pages {
+  readonly list: string
+  readonly mark: string
+  /** Sorted by this field; otherwise by workspace. */
+  readonly by?: string
+  /** Asked of all also while one is being handled. */
+  readonly always?: boolean
+}
+
+const ONE: Route = { parameter: 'workspace_id' }
+const MESSAGE: Route = { ...ONE, ids: ['activity_id'], settles: true }
+const PEER: Route = { parameter: 'via_workspace', ids: ['workspace_id'], toPeer: true }
+
+const ROUTES: Readonly<Record<string, Route>> = {
+  wait_for_message: {},
+  inbox_peek: {
+    all: { list: 'messages', mark: 'arrival_workspace_id', by: 'created_at', always: true },
+  },
+  inbox_pop: MESSAGE,
+  reply: MESSAGE,
+  read_attachment: { ...ONE, ids: ['attachment_id'] },
+  send_message_to_user: ONE,
+  broadcast_message: ONE,
+  list_peers: { all: { list: 'peers', mark: 'via_workspace', always: true } },
+  delegate_task: PEER,
+  delegate_task_async: PEER,
+  check_task_status: { parameter: 'via_workspace', ids: ['task_id', 'workspace_id'] },
+  cancel_task: { parameter: 'via_workspace', ids: ['task_id'] },
+  commit_memory: { ...ONE, ids: ['memory_id'] },
+  forget_memory: { ...ONE, ids: ['memory_id'] },
+  recall_memory: { ...ONE, all: { list: 'memories', mark: 'workspace_id' } },
+  chat_history: { ...ONE, ids: ['peer_id'], takesNewIds: true },
+  get_workspace_info: ONE,
+  get_status: { ...ONE, ids: ['id', 'operationId'] },
+}
+
+/** The word that asks all workspaces. */
+const ALL = 'all'
+/** A slow server does not hold up the messages of others. */
+const PEEK_MS = 2_000
+const ANSWER_MS = 5_000
+const LIST_MS = 20_000
+/** A server that claims older messages than others does not keep theirs back. */
+const MOST_IN_A_ROW = 3
+const PROGRESS_MS = 15_000
+/** What another client had in hand becomes free without an event. */
+const LOOK_AGAIN_MS = 15_000
+const WAIT = { usual: 60, most: 300 }
+const LIMITS: Readonly<Record<string, number>> = { messages: 10, peers: 50, memories: 10 }
+const PEERS_KNOWN_MS = 60_000
+
+export function createMergedTools(deps: MergedToolsDeps): MergedTools {
+  const { directory, clock, ready, hasTool } = deps
+  /** Open waits, which look again when something arrives. */
+  const waiting = new Set<() => void>()
+  let served: { workspace: Workspace; count: number } | undefined
+  let peersKnownAt = Number.NEGATIVE_INFINITY
+
+  function lookAgain(): void {
+    for (const look of waiting) look()
+    waiting.clear()
+  }
+
+  function expectReady(): readonly Workspace[] {
+    const there = ready()
+    if (there.length > 0) return there
+    const why = directory.all.map(workspace => `${directory.labelOf(workspace)}: ${whyNot(workspace)}`)
+    throw new AppError('DEPENDENCY_UNAVAILABLE', `None of your workspaces can be reached. ${why.join(' ')}`)
+  }
+
+  /** Asks all workspaces that are there. Those that fail or take too long are named. */
+  async function askAll(call: MergedCall, toInput: (workspace: Workspace) => Params | undefined, ms: number) {
+    const absent = directory.all
+      .filter(workspace => !ready().includes(workspace))
+      .map(workspace => `${directory.labelOf(workspace)} is left out: ${whyNot(workspace)}`)
+    const answers = await Promise.all(
+      expectReady().map(async workspace => {
+        const input = toInput(workspace)
+        if (!input) return []
+        const answer = await call.ask(workspace, call.tool, input, limited(call.signal, ms)).catch(() => undefined)
+        if (call.signal.aborted) throw call.signal.reason
+        const data = answer && dataOf(answer)
+        if (!data)
+          absent.push(`${directory.labelOf(workspace)} is left out: ${textOf(answer) || 'it did not answer in time.'}`)
+        return data ? [{ workspace, data, content: contentOf(answer) }] : []
+      }),
+    )
+    return { answers: answers.flat(), absent }
+  }
+
+  async function pagesOf(call: MergedCall, pages: Pages): Promise<Response> {
+    const { input } = call
+    const cursors = cursorsIn(input.cursor)
+    const wanted = typeof input.limit === 'number' ? input.limit : (LIMITS[pages.list] ?? 10)
+    const limit = Math.max(1, Math.floor(wanted / Math.max(1, ready().length)))
+    const { answers, absent } = await askAll(
+      call,
+      ({ index }) => {
+        const { cursor: _, ...own } = input
+        if (!cursors) return { ...own, limit }
+        const cursor = cursors[index]
+        return typeof cursor === 'string' ? { ...own, limit, cursor } : undefined
+      },
+      LIST_MS,
+    )
+    const items = answers.flatMap(({ workspace, data }) =>
+      listIn(data, pages.list).map(item => ({ ...item, [pages.mark]: workspace.facts()?.id })),
+    )
+    if (pages.by !== undefined) items.sort((one, other) => compare(timeOf(one, pages.by), timeOf(other, pages.by)))
+    const next = Object.fromEntries(
+      answers.flatMap(({ workspace: { index }, data: { next_cursor } }) =>
+        typeof next_cursor === 'string' ? [[index, next_cursor]] : [],
+      ),
+    )
+    const notes = [
+      ...answers.flatMap(({ workspace, data }) =>
+        typeof data.note === 'string' ? `${directory.labelOf(workspace)}: ${data.note}` : [],
+      ),
+      ...absent,
+    ]
+    const isMore = Object.keys(next).length > 0
+    const cursor = isMore ? Buffer.from(JSON.stringify(next)).toString('base64url') : null
+    const structuredContent = {
+      [pages.list]: items,
+      next_cursor: cursor,
+      ...heldIn(answers.map(({ data }) => data)),
+      ...(notes.length > 0 && { note: notes.join(' ') }),
+    }
+    const shown = answers.flatMap(({ workspace, content }) => [heading(workspace), ...content])
+    const rest = [...absent, ...(isMore ? [`There is more of all; go on with cursor "${cursor}".`] : [])]
+    const content = [...shown, ...rest.map(text => ({ type: 'text', text }))]
+    return toResponse({ content, structuredContent })
+  }
+
+  const heading = (workspace: Workspace) => ({
+    type: 'text',
+    text: `In your workspace ${directory.labelOf(workspace)}:`,
+  })
+
+  /** The workspaces in which something waits, the oldest first, unless one was served too often while others wait. */
+  async function lookInto(call: MergedCall): Promise<{ waiting: Workspace[]; held: object }> {
+    const heads = await Promise.all(
+      expectReady().map(async workspace => {
+        const answer = await call
+          .ask(workspace, 'inbox_peek', { limit: 1 }, limited(call.signal, PEEK_MS))
+          .catch(() => undefined)
+        const data = (answer && dataOf(answer)) ?? {}
+        const [message] = listIn(data, 'messages')
+        return { data, first: message ? [{ workspace, at: timeOf(message, 'created_at') }] : [] }
+      }),
+    )
+    const waiting = heads.flatMap(({ first }) => first).sort((one, other) => compare(one.at, other.at))
+    const isTooOften = ({ workspace }: { workspace: Workspace }) =>
+      served?.workspace === workspace && served.count >= MOST_IN_A_ROW
+    const fair = [...waiting.filter(one => !isTooOften(one)), ...waiting.filter(isTooOften)]
+    return { waiting: fair.map(({ workspace }) => workspace), held: heldIn(heads.map(({ data }) => data)) }
+  }
+
+  function handOut(workspace: Workspace, response: Response): Response {
+    const data = dataOf(response)
+    const message = isRecord(data?.message) ? data.message : undefined
+    if (!data || typeof message?.activity_id !== 'string') return response
+    served = { workspace, count: served?.workspace === workspace ? served.count + 1 : 1 }
+    directory.handedOut(workspace, message.activity_id)
+    const arrival_workspace_id = workspace.facts()?.id
+    const label = directory.labelOf(workspace)
+    const words = `It arrived in your workspace ${label}. What you do without a workspace_id until you have answered it is done there.`
+    return amended(response, {
+      content: [{ type: 'text', text: words }, ...contentOf(response)],
+      structuredContent: { ...data, message: { ...message, arrival_workspace_id } },
+    })
+  }
+
+  /** Looks into all inboxes whenever a message arrives in one of them. */
+  async function waitForAny(call: MergedCall): Promise<Response> {
+    const { timeout_secs: wanted = WAIT.usual } = call.input
+    const [any] = expectReady()
+    // The server says what is wrong with it.
+    if (any && (typeof wanted !== 'number' || wanted < 1)) return call.forward(any, call.input)
+    const seconds = Math.min(Number(wanted), WAIT.most)
+    // Many clients give up on a call after 60 seconds.
+    const until = clock.now() + 1_000 * (seconds > 10 ? seconds - 2 : seconds)
+    const stop = tellProgress(call)
+    try {
+      for (;;) {
+        const heard = nextArrival()
+        const { waiting: found, held } = await lookInto(call)
+        for (const workspace of found) {
+          const until = limited(call.signal, ANSWER_MS)
+          const answer = await call.ask(workspace, call.tool, { timeout_secs: 1 }, until).catch(() => undefined)
+          if (answer && messageIn(answer)) return handOut(workspace, answer)
+        }
+        call.signal.throwIfAborted()
+        const left = until - clock.now()
+        if (left <= 0) return noMessage(seconds, held)
+        await arrivalWithin(heard, Math.min(left, LOOK_AGAIN_MS), call.signal)
+      }
+    } finally {
+      stop()
+    }
+  }
+
+  function noMessage(seconds: number, held: object): Response {
+    const absent = directory.all.filter(workspace => !ready().includes(workspace))
+    const words = [
+      `No message came within ${seconds} seconds.`,
+      ...absent.map(workspace => `${directory.labelOf(workspace)} was left out: ${whyNot(workspace)}`),
+    ]
+    const note = words.join(' ')
+    return toResponse({ content: [{ type: 'text', text: note }], structuredContent: { message: null, ...held, note } })
+  }
+
+  function nextArrival(): Promise<void> {
+    return new Promise(resolve => void waiting.add(resolve))
+  }
+
+  function arrivalWithin(heard: Promise<void>, ms: number, signal: AbortSignal): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const over = () => reject(signal.reason)
+      const cancel = clock.after(ms, resolve)
+      signal.addEventListener('abort', over, { once: true })
+      void heard.then(() => {
+        cancel()
+        signal.removeEventListener('abort', over)
+        resolve()
+      })
+    })
+  }
+
+  function tellProgress(call: MergedCall): () => void {
+    let cancel = () => {}
+    const again = (progress: number) => {
+      cancel = clock.after(PROGRESS_MS, () => {
+        call.progress({ progress, message: 'No message yet.' })
+        again(progress + 1)
+      })
+    }
+    again(1)
+    return () => cancel()
+  }
+
+  /** All peers are looked at, so that no server can take a task by claiming a peer that another one has. */
+  async function learnPeers(call: MergedCall): Promise<void> {
+    if (clock.now() - peersKnownAt < PEERS_KNOWN_MS) return
+    await Promise.all(
+      ready().map(workspace =>
+        call.ask(workspace, 'list_peers', { limit: 200 }, limited(call.signal, LIST_MS)).catch(() => {}),
+      ),
+    )
+    peersKnownAt = clock.now()
+  }
+
+  async function workspaceFor(call: MergedCall, route: Route): Promise<Workspace> {
+    if (call.named !== undefined) return directory.named(call.named)
+    const ids = (route.ids ?? []).flatMap(name => {
+      const value = call.input[name]
+      return typeof value === 'string' ? [value] : []
+    })
+    if (route.toPeer) await learnPeers(call)
+    // The first id that is known decides: a task is one of one peer.
+    const owners = ids.map(id => directory.ownersOf([id])).find(found => found.length > 0) ?? []
+    const parameter = route.parameter ?? 'workspace_id'
+    if (ids.length > 0 && owners.length === 0 && !route.takesNewIds)
+      throw new AppError(
+        'INPUT_INVALID',
+        `"${ids[0]?.slice(0, 100)}" did not come from any of your workspaces in this session. Nothing was done. Say with ${parameter} whose it is: ${directory.all.map(directory.labelOf).join(', ')}.`,
+      )
+    return directory.expectOne(owners, parameter)
+  }
+
+  async function inOne(call: MergedCall, route: Route): Promise<Response> {
+    const workspace = await workspaceFor(call, route)
+    const response = await call.forward(workspace, call.input)
+    const { activity_id, outcome } = call.input
+    const isDone = dataOf(response) !== undefined && outcome !== 'in_progress'
+    if (route.settles && isDone && typeof activity_id === 'string') directory.settled(workspace, activity_id)
+    return response
+  }
+
+  async function statusOfAll(call: MergedCall): Promise<Response> {
+    const isThere = ready().some(workspace => hasTool(workspace, call.tool))
+    const ofOne = (workspace: Workspace) => (hasTool(workspace, call.tool) ? {} : undefined)
+    const { answers } = isThere ? await askAll(call, ofOne, LIST_MS) : { answers: [] }
+    const workspaces = directory.all.map(workspace => describe(directory, workspace))
+    const lines = directory.all.map(workspace => `${directory.labelOf(workspace)}: ${stateText(workspace)}`)
+    const sum = (name: string) => answers.reduce((all, { data }) => all + (Number(data[name]) || 0), 0)
+    const concat = (name: string) => answers.flatMap(({ data }) => listIn(data, name))
+    const structuredContent = {
+      workspaces,
+      active: sum('active'),
+      disabled: sum('disabled'),
+      tools: concat('tools'),
+      operations: concat('operations'),
+    }
+    const shown = answers.flatMap(({ workspace, content }) => [heading(workspace), ...content])
+    return toResponse({ content: [{ type: 'text', text: lines.join('\n') }, ...shown], structuredContent })
+  }
+
+  return {
+    isMerged: tool => Object.hasOwn(ROUTES, tool),
+    parameterOf: tool => ROUTES[tool]?.parameter,
+    joined() {
+      peersKnownAt = Number.NEGATIVE_INFINITY
+      lookAgain()
+    },
+    arrived: lookAgain,
+    define(tool) {
+      const { parameter, all } = ROUTES[String(tool.name)] ?? {}
+      const names = directory.all.map(directory.labelOf).join(', ')
+      const named = parameter ? withParameter(tool, parameter, parameterText(parameter, { names, all })) : tool
+      // Clients refuse what does not fit it, and one server must not make the answers of all unreadable.
+      const { outputSchema: _, ...rest } = named
+      return rest
+    },
+    async call(call) {
+      const route = ROUTES[call.tool] ?? ONE
+      if (call.tool === 'wait_for_message') return waitForAny(call)
+      if (call.tool === 'get_status' && call.named === undefined && Object.keys(call.input).length === 0)
+        return statusOfAll(call)
+      const { all } = route
+      if (!all || (call.named !== undefined && call.named !== ALL)) return inOne(call, route)
+      if (all.always || call.named === ALL || !directory.handling()) return pagesOf(call, all)
+      return inOne(call, route)
+    },
+  }
+}
+
+function parameterText(parameter: string, { names, all }: { names: string; all: Pages | undefined }): string {
+  const usual = all ? `"${ALL}" for all of them` : 'only needed when that is not clear'
+  if (parameter === 'via_workspace')
+    return `The one of your own workspaces through which, by id or name: ${names}. Only needed when several have such a peer or task.`
+  return `Which of your workspaces, by id or name: ${names}; ${usual}. Left out, the one whose message you are answering.`
+}
+
+function describe({ nameOf }: Directory, workspace: Workspace): object {
+  return {
+    id: workspace.facts()?.id ?? null,
+    name: nameOf(workspace),
+    url: workspace.address.url,
+    state: workspace.state().kind,
+    text: stateText(workspace),
+  }
+}
+
+export function stateText(workspace: Workspace): string {
+  const state = workspace.state()
+  if (state.kind === 'failed') return `${state.isFinal ? 'refused' : 'out of reach'}. ${state.error.message}`
+  return state.kind === 'connected'
+    ? `connected to ${workspace.address.url}.`
+    : `not reached yet (${workspace.address.url}).`
+}
+
+function whyNot(workspace: Workspace): string {
+  const state = workspace.state()
+  return state.kind === 'failed' ? state.error.message : 'it is not connected yet.'
+}
+
+function limited(signal: AbortSignal, ms: number): AbortSignal {
+  return AbortSignal.any([signal, AbortSignal.timeout(ms)])
+}
+
+/** The structured content of a result that is no error. */
+function dataOf({ result }: Response): Record<string, unknown> | undefined {
+  if (!isRecord(result) || result.isError === true) return undefined
+  return isRecord(result.structuredContent) ? result.structuredContent : {}
+}
+
+function contentOf(response: Response | undefined): readonly unknown[] {
+  const result = response?.result
+  return isRecord(result) && Array.isArray(result.content) ? result.content : []
+}
+
+function textOf(response: Response | undefined): string {
+  const [first] = contentOf(response)
+  return isRecord(first) && typeof first.text === 'string' ? first.text.slice(0, 300) : ''
+}
+
+function listIn(data: Record<string, unknown> | undefined, name: string): Record<string, unknown>[] {
+  const list = data?.[name]
+  return Array.isArray(list) ? list.filter(isRecord) : []
+}
+
+function messageIn(response: Response): boolean {
+  return isRecord(dataOf(response)?.message)
+}
+
+function timeOf(item: Record<string, unknown>, field = ''): string {
+  return String(item[field] ?? '')
+}
+
+function compare(one: string, other: string): number {
+  return one < other ? -1 : one > other ? 1 : 0
+}
+
+function heldIn(all: readonly Record<string, unknown>[]): object {
+  const held = all.map(({ held_by_others }) => held_by_others).filter(isRecord)
+  if (held.length === 0) return {}
+  const messages = held.reduce<number>((sum, one) => sum + (Number(one.messages) || 0), 0)
+  const [until] = held.map(one => String(one.until)).sort()
+  return { held_by_others: { messages, until } }
+}
+
+/** The cursor of each workspace in one of ours. Throws when it is none. */
+function cursorsIn(cursor: unknown): Record<string, unknown> | undefined {
+  if (cursor === undefined) return undefined
+  const text = typeof cursor === 'string' ? Buffer.from(cursor, 'base64url').toString() : ''
+  try {
+    const value: unknown = JSON.parse(text)
+    if (isRecord(value)) return value
+  } catch {
+    // Told below.
+  }
+  throw new AppError('INPUT_INVALID', 'This is no cursor of a page before. Leave it out to begin.')
+}
+
+function toResponse(result: object): Response {
+  return { jsonrpc: '2.0', id: null, result }
+}
+
+function amended(response: Response, more: object): Response {
+  return { ...response, result: { ...(response.result as object), ...more } }
+}

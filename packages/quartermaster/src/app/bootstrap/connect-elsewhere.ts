@@ -1,0 +1,105 @@
+import { readFile } from 'node:fs/promises'
+import { resolve } from 'node:path'
+import type { Readable, Writable } from 'node:stream'
+import type { ConnectCommand, Elsewhere } from '../../adapters/cli/index.ts'
+import {
+  checkAddress,
+  connectElsewhere,
+  joinWorkspace,
+  readAddresses,
+  serverAddress,
+} from '../../adapters/elsewhere/index.ts'
+import type { OpenFiles } from '../../adapters/mcp-bridge/index.ts'
+import { createIds, createSystemClock, systemRandom } from '../../adapters/system/index.ts'
+import type { AppError, Finding } from '../../contracts/index.ts'
+import { memoize } from '../../core/kernel/index.ts'
+import { VERSION } from '../package-info.ts'
+import { ownProgram } from './client-setup.ts'
+
+interface ElsewhereOptions extends Elsewhere {
+  /** The folder from which paths are meant, and whose files can be attached. */
+  readonly from: string
+  readonly env: Readonly<Record<string, string | undefined>>
+}
+
+interface ServeOptions extends ElsewhereOptions {
+  readonly stdin: Readable
+  readonly stdout: Writable
+  readonly stderr: Writable
+  readonly signal: AbortSignal
+}
+
+/** Serves MCP on standard input and output, of workspaces on other machines. */
+export async function serveElsewhere(options: ServeOptions): Promise<{ failure?: AppError }> {
+  const { from, stdin, stdout, stderr, signal } = options
+  const addresses = await addressesOf(options)
+  const ids = createIds()
+  return connectElsewhere({
+    addresses,
+    input: stdin,
+    output: stdout,
+    version: VERSION,
+    clock: createSystemClock(),
+    random: systemRandom,
+    createKey: () => ids.next('connect'),
+    filesDir: from,
+    openFiles: filesOpener(from),
+    tell: text => void stderr.write(`quartermaster: ${text}\n`),
+    signal,
+  })
+}
+
+/** How a client starts this. Secrets stay in the environment; files are named by whole paths. */
+export async function elsewhereCommand(options: ElsewhereOptions): Promise<ConnectCommand> {
+  await addressesOf(options)
+  const { from, env, url = env.QUARTERMASTER_URL, isInsecure } = options
+  const set = Object.entries(VARIABLES).flatMap(([name, kind]) => {
+    const value = env[name]
+    if (value === undefined) return []
+    return [[name, kind === 'secret' ? ('inherited' as const) : { value: resolve(from, value) }] as const]
+  })
+  return {
+    ...ownProgram(),
+    args: ['connect', ...(url === undefined ? [] : ['--url', url]), ...(isInsecure ? ['--insecure'] : [])],
+    env: Object.fromEntries(set),
+  }
+}
+
+const VARIABLES = {
+  QUARTERMASTER_TOKEN: 'secret',
+  QUARTERMASTER_TOKEN_FILE: 'file',
+  QUARTERMASTER_WORKSPACES: 'secret',
+  QUARTERMASTER_WORKSPACES_FILE: 'file',
+} as const
+
+/** What works at each of the addresses, and what to do about the rest. */
+export async function lookElsewhere(
+  options: ElsewhereOptions,
+  { signal }: { signal: AbortSignal },
+): Promise<Finding[]> {
+  const addresses = await addressesOf(options)
+  const clock = createSystemClock()
+  const found = await Promise.all(addresses.map(address => checkAddress(address, { clock, signal, version: VERSION })))
+  return found.flat()
+}
+
+/** Redeems a join code. */
+export function joinElsewhere(
+  { url, isInsecure, ...joining }: { url: string; code: string; name?: string; isInsecure?: boolean },
+  { signal }: { signal: AbortSignal },
+) {
+  return joinWorkspace(serverAddress(url, { isInsecure }), joining, signal)
+}
+
+function addressesOf({ from, ...options }: ElsewhereOptions) {
+  return readAddresses({ ...options, readFile: path => readFile(resolve(from, path), 'utf8') })
+}
+
+/** Most clients never attach a file. */
+function filesOpener(from: string): OpenFiles {
+  const open = memoize(async () => {
+    const { createFilesOpener } = await import('../../capabilities/shared/attachments.ts')
+    return createFilesOpener({ projectDir: from, dataDir: resolve(from, '.quartermaster') })
+  })
+  return async (request, work) => (await open())(request, work)
+}
