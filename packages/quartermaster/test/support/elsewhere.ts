@@ -60,7 +60,7 @@ export async function openPlace(name: string, { files = OPS, start = startUp }: 
     async chat() {
       const { entries } = await ask<{ entries: { text: string; from: { kind: string } }[] }>(
         'GET',
-        `/workspaces/${workspaceId}/chat`,
+        `/workspaces/${workspaceId}/chat?limit=200`,
       )
       return entries.map(({ text, from }) => (from.kind === 'workspace' ? `> ${text}` : text))
     },
