@@ -38,8 +38,8 @@ function answerTwo(): Script {
     const id = /msg_[\w-]+_in/.exec(last)?.[0]
     if (id !== undefined && !answered.has(id)) {
       answered.add(id)
-      const name = /your workspace "(\w+)"/.exec(last)?.[1]
-      return { tool: offered('reply'), input: { activity_id: id, message: `Seen in ${name}.` } }
+      const [, asked] = /How is (\w+)/.exec(last) ?? []
+      return { tool: offered('reply'), input: { activity_id: id, message: `All is well with ${asked}.` } }
     }
     return answered.size < 2 ? { tool: offered('wait_for_message'), input: { timeout_secs: 30 } } : undefined
   }
@@ -72,8 +72,8 @@ it('Claude Code answers messages of two workspaces, each where it came from', as
   await personal.say('How is home?')
   const flags = '--tools "" --allowedTools "mcp__quartermaster__*" --max-turns 8'
   expect(await workplace.type(`claude -p "Go on." ${flags}`)).toMatchObject({ code: 0 })
-  expect(await company.chat()).toContain('Seen in company.')
-  expect(await personal.chat()).toContain('Seen in personal.')
+  expect(await company.chat()).toContain('All is well with work.')
+  expect(await personal.chat()).toContain('All is well with home.')
 })
 
 /** The line for Claude Code, as the command prints it for the person. */
