@@ -1,7 +1,7 @@
 // @ts-check
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import { dirname, join, relative } from 'node:path'
+import { basename, dirname, join, relative } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { Failure } from './run.mjs'
 
@@ -9,6 +9,9 @@ const CHUNKS = 'chunks'
 const NOTICES = 'NOTICES.txt'
 const PACKAGES = 'node_modules/'
 const PAGES = 'knowledge.json'
+/** What `connect` is by itself, and what it loads for the files of an agent. */
+const CONNECT = `${CHUNKS}/connect`
+const FILES = `${CHUNKS}/files`
 /** What is started or imported from outside, beside the built-in capabilities. The thread looks for its code beside itself. */
 const ENTRIES = {
   'bin/quartermaster': 'bin/quartermaster.js',
@@ -19,6 +22,7 @@ const ENTRIES = {
   openai: 'openai.js',
   prompt: 'prompt.js',
   [`${CHUNKS}/worker`]: 'adapters/storage-sqlite/worker.js',
+  [FILES]: 'capabilities/shared/attachments.js',
 }
 
 /** Entry points with types: those that others import. */
@@ -37,15 +41,20 @@ const NEW_KIND = new Map([['yaml', 'browser/index.js']])
 export async function bundle({ from, into, pages }) {
   /** @type {typeof import('esbuild')} */
   const esbuild = createRequire(join(from, 'any.js'))('esbuild')
-  const { outputFiles, metafile } = await esbuild.build({
-    entryPoints: entriesIn(from),
+  const build = async (
+    /** @type {Record<string, string>} */ entryPoints,
+    /** @type {import('esbuild').Plugin[]} */ plugins,
+  ) => {
+    const { outputFiles, metafile } = await esbuild.build({ ...common, entryPoints, plugins })
+    return { outputFiles, inputs: Object.keys(metafile.inputs) }
+  }
+  const common = /** @type {const} */ ({
     outdir: into,
     bundle: true,
     splitting: true,
     format: 'esm',
     platform: 'node',
     target: 'node20',
-    plugins: [leavePackages],
     metafile: true,
     chunkNames: `${CHUNKS}/[name]-[hash]`,
     sourcemap: true,
@@ -53,13 +62,16 @@ export async function bundle({ from, into, pages }) {
     write: false,
     logLevel: 'silent',
   })
-  for (const { path, text } of outputFiles) {
+  const main = await build(entriesIn(from), [leavePackages, leaveConnect])
+  // By itself it takes in only what it uses; together with the others it would load what they share.
+  const connect = await build({ [CONNECT]: join(from, 'app/bootstrap/connect.js') }, [leavePackages, leaveUnused])
+  for (const { path, text } of [...main.outputFiles, ...connect.outputFiles]) {
     refuseLostPlace(relative(into, path), text)
     refuseRequire(relative(into, path), text)
     mkdirSync(dirname(path), { recursive: true })
     writeFileSync(path, text)
   }
-  writeFileSync(join(into, NOTICES), noticesOf(Object.keys(metafile.inputs)))
+  writeFileSync(join(into, NOTICES), noticesOf([...main.inputs, ...connect.inputs]))
   await bundleTypes(from, into)
   if (pages === undefined) return
   const knowledge = await packed(from, pages)
@@ -109,6 +121,37 @@ const leavePackages = {
       const newKind = NEW_KIND.get(path)
       if (newKind !== undefined) return { path: join(folderOf(path, importer), newKind) }
       return TAKEN_IN.some(name => path === name || path.startsWith(`${name}/`)) ? undefined : { path, external: true }
+    })
+  },
+}
+
+/**
+ * The program loads this one when it is asked for it.
+ * @type {import('esbuild').Plugin}
+ */
+const leaveConnect = {
+  name: 'leave-connect',
+  setup(build) {
+    build.onResolve({ filter: /\/connect\.js$/ }, ({ importer }) =>
+      importer.endsWith(join('bin', 'quartermaster.js')) ? { path: `../${CONNECT}.js`, external: true } : undefined,
+    )
+  },
+}
+
+/**
+ * Leaves out modules of ours of which nothing is used: none of them does anything when it is loaded.
+ * @type {import('esbuild').Plugin}
+ */
+const leaveUnused = {
+  name: 'leave-unused',
+  setup(build) {
+    build.onResolve({ filter: /^\./ }, ({ path, importer, kind }) => {
+      if (kind === 'entry-point' || importer.includes(PACKAGES)) return undefined
+      const file = join(dirname(importer), path)
+      // Together with what it shares with the rest it would load all of that.
+      if (kind === 'dynamic-import' && file.endsWith(ENTRIES[FILES]))
+        return { path: `./${basename(FILES)}.js`, external: true }
+      return { path: file, sideEffects: false }
     })
   },
 }

@@ -65,6 +65,8 @@ const WRITTEN = {
     ]),
   ),
   'packages/quartermaster/src/adapters/storage-sqlite/worker.ts': 'export {}',
+  'packages/quartermaster/src/app/bootstrap/connect.ts': 'export {}',
+  'packages/quartermaster/src/capabilities/shared/attachments.ts': 'export {}',
   'packages/quartermaster/src/bin/quartermaster.ts': `
     declare const process: { argv: string[]; exitCode: number; cwd(): string; exit(code: number): void; on(name: string, listener: () => void): void }
     declare const console: { log(text: string): void }

@@ -111,7 +111,7 @@ export function createHost(own: OwnProcess, signal: AbortSignal, uncaught: Uncau
       return serveElsewhere({ from: cwd, env, ...options, stdin, stdout, stderr, signal })
     },
     async elsewhereCommand(options) {
-      const { elsewhereCommand } = await import('./bootstrap/connect-elsewhere.ts')
+      const { elsewhereCommand } = await import('./bootstrap/client-setup.ts')
       return elsewhereCommand({ from: cwd, env, ...options })
     },
     async join(options, request) {

@@ -1,9 +1,7 @@
 import { z } from 'zod'
 import { type ApiRoute, none, one, within } from './api-route.ts'
 import { Bytes, maybe, RowId, RowTime, rowHead, Sha256, storableText } from './primitives.ts'
-
-/** The most attachments of one message. */
-export const MOST_ATTACHMENTS = 32
+import { ATTACHMENT_ID, MOST_ATTACHMENTS } from './toolbox.ts'
 
 /** The limit of common file systems. */
 export const LONGEST_ATTACHMENT_NAME = 255
@@ -23,7 +21,7 @@ export const MediaType = z
   .max(255)
   .regex(/^[a-z0-9][a-z0-9!#$&^_.+-]*\/[a-z0-9][a-z0-9!#$&^_.+-]*$/, 'must look like "text/plain", in lower case')
 
-export const AttachmentId = z.string().regex(/^att_[\w-]{1,124}$/, 'must be the id of an attachment: "att_…"')
+export const AttachmentId = z.string().regex(ATTACHMENT_ID, 'must be the id of an attachment: "att_…"')
 
 /** The attachments of a new message. */
 export const AttachmentIds = z.array(AttachmentId).max(MOST_ATTACHMENTS)
@@ -39,10 +37,6 @@ export const AttachmentRefs = z
   .array(storableText().min(1).max(4_096))
   .max(MOST_ATTACHMENTS)
   .meta({ [NAMES_ATTACHMENTS]: true })
-
-export function isAttachmentId(reference: string): boolean {
-  return AttachmentId.safeParse(reference).success
-}
 
 /** An uploaded file. */
 export const AttachmentFacts = z.object({

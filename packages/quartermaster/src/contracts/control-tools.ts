@@ -2,9 +2,8 @@ import { z } from 'zod'
 import { AgentConfig, AgentPrompt, AgentSummary, PromptOptions, ViewKind } from './agent.ts'
 import { CallAnswer, ResultPage } from './call.ts'
 import { CapabilityDescriptor, ResolutionEntry } from './capability.ts'
-import { Problem } from './errors.ts'
 import { IdempotencyKey, WhenDisabled } from './operation.ts'
-import { type ControlTable, nothing } from './primitives.ts'
+import { type ControlTable, nothing, Problem } from './primitives.ts'
 import { AsTask, CommandDecision, MissingDependency, RecheckAnswer, RetryPolicy, ToolExample } from './tool.ts'
 
 /** A tool in a list. */

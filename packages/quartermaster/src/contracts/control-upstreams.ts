@@ -1,7 +1,6 @@
 import { z } from 'zod'
 import { CapabilityConfig } from './agent.ts'
-import { Problem } from './errors.ts'
-import { type ControlTable, nothing } from './primitives.ts'
+import { type ControlTable, nothing, Problem } from './primitives.ts'
 import { LoginFacts, PinKind, ReviewItem, UpstreamConsent, UpstreamLogLine, UpstreamStatus } from './upstream.ts'
 
 /** A secret that stays in the secrets file, and the files that refer to it. */

@@ -6,10 +6,9 @@ import { TOOL_CONTROL } from './control-tools.ts'
 import { UPSTREAM_CONTROL } from './control-upstreams.ts'
 import { DelegationState } from './delegation.ts'
 import { DocsAnswer, DocsQuestion } from './docs.ts'
-import { Problem } from './errors.ts'
 import { OperationState } from './operation.ts'
 import { Presence, TOKEN_CONTROL } from './organisation.ts'
-import { type ControlTable, nothing } from './primitives.ts'
+import { type ControlTable, nothing, Problem } from './primitives.ts'
 import { DependencyStatus } from './tool.ts'
 
 /** What a reload changed: `tool:weather`, `dependency:mail`, `capability:files`, `upstream:notes`, which is mounted again. */

@@ -1,6 +1,5 @@
 import { z } from 'zod'
 import { type ApiRoute, noInput, none, one, within } from './api-route.ts'
-import { MOST_ATTACHMENTS } from './attachment.ts'
 import { MESSAGE_BYTES, MessageAttachment, MessagePart, MOST_PARTS } from './message.ts'
 import { Presence } from './organisation.ts'
 import {
@@ -14,6 +13,7 @@ import {
   storableText,
   waitSecondsText,
 } from './primitives.ts'
+import { MOST_ATTACHMENTS } from './toolbox.ts'
 
 /** The state of a delegation: on its way, queued, in progress, or ended. */
 export const DelegationState = z.enum([

@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import type { ErrorBody } from './primitives.ts'
 
 /** What an error means on any transport. Each adapter translates a kind in its own `errors.ts`. */
 export type ErrorKind =
@@ -66,14 +66,6 @@ export const ERRORS = {
 
 export type ErrorCode = keyof typeof ERRORS
 
-/** A problem at one place of a value. */
-export const Issue = z.object({
-  /** Property names and indices, from the outside in. */
-  path: z.array(z.union([z.string(), z.number()])),
-  message: z.string(),
-})
-export type Issue = z.infer<typeof Issue>
-
 const PREDICATE = /^(?:must|is|are|has|have|fits|cannot)\b/
 
 /** `dirs.0 must be a string.`: an issue as a sentence. */
@@ -88,16 +80,6 @@ export function issueText({
   if (path.length === 0) return PREDICATE.test(text) ? `The value ${text}` : text
   return `${path.map(String).join('.')}${PREDICATE.test(text) ? '' : ':'} ${text}`
 }
-
-/** An error between processes. */
-export const ErrorBody = z.object({
-  code: z.string(),
-  kind: z.string(),
-  retry: z.string(),
-  message: z.string(),
-  details: z.record(z.string(), z.unknown()).optional(),
-})
-export type ErrorBody = z.infer<typeof ErrorBody>
 
 interface AppErrorOptions {
   cause?: unknown
@@ -145,6 +127,16 @@ export class AppError extends Error {
   }
 }
 
+/** The error in a value that another process sent, if it is one. */
+export function parseAppError(value: unknown): AppError | undefined {
+  if (typeof value !== 'object' || value === null) return undefined
+  const { code, kind, retry, message, details } = value as Partial<Record<keyof ErrorBody, unknown>>
+  if (![code, kind, retry, message].every(text => typeof text === 'string')) return undefined
+  const hasDetails = typeof details === 'object' && details !== null && !Array.isArray(details)
+  if (details !== undefined && !hasDetails) return undefined
+  return AppError.fromJSON({ code, kind, retry, message, details } as ErrorBody)
+}
+
 function isErrorCode(code: unknown): code is ErrorCode {
   return typeof code === 'string' && Object.hasOwn(ERRORS, code)
 }
@@ -184,18 +176,3 @@ export function messageOf(error: unknown): string {
     return 'something that cannot be shown'
   }
 }
-
-/** A problem in a definition, an agent or the configuration, with how to fix it. */
-export const Problem = z.object({
-  severity: z.enum(['error', 'warning']),
-  code: z.enum(['DEFINITION_INVALID', 'CONFIG_INVALID', 'AGENT_INVALID']),
-  /** The file or source. */
-  where: z.string(),
-  /** `tool:weather`, `agent:default`. */
-  subject: z.string().optional(),
-  /** The field, dotted: `input.properties.city`. */
-  field: z.string().optional(),
-  message: z.string(),
-  fix: z.string().optional(),
-})
-export type Problem = z.infer<typeof Problem>

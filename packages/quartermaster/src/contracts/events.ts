@@ -1,8 +1,7 @@
 import type { DelegationChange } from './delegation.ts'
-import type { Problem } from './errors.ts'
 import type { OperationState } from './operation.ts'
 import type { Presence, WorkspaceStatus } from './organisation.ts'
-import type { Caller } from './primitives.ts'
+import type { Caller, Problem } from './primitives.ts'
 import type { DependencyState } from './tool.ts'
 
 /** Events inside the process: noun, then verb. */

@@ -1,7 +1,6 @@
 import { z } from 'zod'
 import { ResultPage, ToolResult, TravellingResult } from './call.ts'
-import { ErrorBody } from './errors.ts'
-import { maybe, Name, RowId, RowTime, rowCaller, rowHead, Sha256 } from './primitives.ts'
+import { ErrorBody, maybe, Name, RowId, RowTime, rowCaller, rowHead, Sha256 } from './primitives.ts'
 import { RetryPolicy } from './tool.ts'
 
 /** The result of one check of an effect. */
@@ -185,10 +184,6 @@ export type AuditRow = z.infer<typeof AuditRow>
 export const IdempotencyKey = z
   .string()
   .regex(/^[\x21-\x7e]{1,255}$/, 'An idempotency key has 1 to 255 characters: letters, digits and signs, no spaces')
-
-/** The `_meta` key of an idempotency key; over HTTP there is also a header. */
-export const IDEMPOTENCY_META = 'quartermaster/idempotencyKey'
-export const IDEMPOTENCY_HEADER = 'idempotency-key'
 
 /** What a call of a disabled tool does: fail, wait on record until the tool is active again, or run anyway. */
 export const WhenDisabled = z.enum(['fail', 'wait', 'run'])

@@ -135,3 +135,36 @@ export const controlPage = {
 
 /** The organisation; the first one when absent. */
 export const organisation = Name.optional()
+
+/** A problem at one place of a value. */
+export const Issue = z.object({
+  /** Property names and indices, from the outside in. */
+  path: z.array(z.union([z.string(), z.number()])),
+  message: z.string(),
+})
+export type Issue = z.infer<typeof Issue>
+
+/** An error between processes. */
+export const ErrorBody = z.object({
+  code: z.string(),
+  kind: z.string(),
+  retry: z.string(),
+  message: z.string(),
+  details: z.record(z.string(), z.unknown()).optional(),
+})
+export type ErrorBody = z.infer<typeof ErrorBody>
+
+/** A problem in a definition, an agent or the configuration, with how to fix it. */
+export const Problem = z.object({
+  severity: z.enum(['error', 'warning']),
+  code: z.enum(['DEFINITION_INVALID', 'CONFIG_INVALID', 'AGENT_INVALID']),
+  /** The file or source. */
+  where: z.string(),
+  /** `tool:weather`, `agent:default`. */
+  subject: z.string().optional(),
+  /** The field, dotted: `input.properties.city`. */
+  field: z.string().optional(),
+  message: z.string(),
+  fix: z.string().optional(),
+})
+export type Problem = z.infer<typeof Problem>

@@ -79,3 +79,19 @@ export const DOCS_META = 'quartermaster/docs'
 export function closedToolbox(): AppError {
   return new AppError('STOPPING', 'This toolbox is closed. Open another.')
 }
+
+// Without schemas: a bridge needs these, and loads nothing else of the contracts.
+
+/** The `_meta` key of an idempotency key; over HTTP there is also a header. */
+export const IDEMPOTENCY_META = 'quartermaster/idempotencyKey'
+export const IDEMPOTENCY_HEADER = 'idempotency-key'
+
+/** The most attachments of one message. */
+export const MOST_ATTACHMENTS = 32
+
+/** `att_8f2c` */
+export const ATTACHMENT_ID = /^att_[\w-]{1,124}$/
+
+export function isAttachmentId(reference: string): boolean {
+  return ATTACHMENT_ID.test(reference)
+}

@@ -96,9 +96,9 @@ export interface ConnectCommand {
 
 /** Workspaces that are elsewhere: the address in the command line, or what the environment says. */
 export interface Elsewhere {
-  readonly url?: string
+  readonly url?: string | undefined
   /** Plain HTTP is allowed to other machines. */
-  readonly isInsecure?: boolean
+  readonly isInsecure?: boolean | undefined
 }
 
 /** A caller with a token: of the `up` at this address or, without one, of the data folder's. */

@@ -1,5 +1,5 @@
 export { claudeHttpLine, clientSetup } from './commands/run/connect.ts'
-export { EXIT, EXIT_CODES } from './errors.ts'
+export { EXIT, EXIT_CODES, exitCodeOf } from './errors.ts'
 export type {
   CliHost,
   CliInput,

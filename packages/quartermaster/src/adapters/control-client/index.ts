@@ -1,1 +1,2 @@
-export { type ControlClientOptions, createControlClient } from './control-client.ts'
+export { createControlClient } from './control-client.ts'
+export { type ControlClientOptions, createLenderClient } from './control-exchange.ts'

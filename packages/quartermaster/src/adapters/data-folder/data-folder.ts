@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
-import { z } from 'zod'
 import { ensureFolder, ignoring, syncFolder, unusable } from './folder.ts'
 import {
   type Endpoint,
@@ -72,19 +71,24 @@ export interface MovedMark {
   readonly moved?: { readonly to: string; readonly at: string }
 }
 
-const Moved = z.object({ to: z.string().min(1), at: z.iso.datetime() })
-
 /** The mark, if there is one. Whatever is in it, it counts: a store that is used in two places is worse than one that is not. */
 async function readMovedMark(dir: string): Promise<MovedMark | undefined> {
   const file = markFile(dir)
   try {
     const text = await readFile(file, 'utf8').catch(ignoring('ENOENT'))
     if (text === undefined) return undefined
-    const { data: moved } = Moved.safeParse(parsed(text))
+    const moved = movedIn(parsed(text))
     return moved ? { file, moved } : { file }
   } catch (error) {
     throw unusable(dir, error)
   }
+}
+
+function movedIn(value: unknown): MovedMark['moved'] {
+  if (typeof value !== 'object' || value === null) return undefined
+  const { to, at } = value as { to?: unknown; at?: unknown }
+  const isTime = typeof at === 'string' && /^\d{4}-\d\d-\d\dT[\d:.]+Z$/.test(at)
+  return typeof to === 'string' && to !== '' && isTime ? { to, at } : undefined
 }
 
 /** Written aside, synced and put in place: it is there whole, or not at all. */

@@ -2,7 +2,6 @@ import { randomBytes } from 'node:crypto'
 import { closeSync, openSync } from 'node:fs'
 import { readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
-import { z } from 'zod'
 import { AppError, messageOf } from '../../contracts/index.ts'
 import { sendAlone } from '../http-exchange/index.ts'
 import { codeOf, unusable } from './folder.ts'
@@ -99,15 +98,14 @@ function unlockable(dir: string, cause: unknown): AppError {
 }
 
 /** Where the owner of a folder listens, and which of all owners wrote it. */
-export const Endpoint = z.object({
-  url: z.url({ protocol: /^http$/ }),
-  pid: z.number().int(),
+export interface Endpoint {
+  readonly url: string
+  readonly pid: number
   /** Epoch milliseconds. */
-  startedAt: z.number(),
-  version: z.string(),
-  instance: z.string(),
-})
-export type Endpoint = z.infer<typeof Endpoint>
+  readonly startedAt: number
+  readonly version: string
+  readonly instance: string
+}
 export type EndpointFacts = Omit<Endpoint, 'instance'>
 
 /** Replaces the file in one step; a reader sees the old one or the new one. */
@@ -125,11 +123,20 @@ export async function writeEndpoint(dir: string, endpoint: Endpoint): Promise<vo
 /** Undefined when there is none, or nothing that makes sense: a hint is never worth failing for. */
 export async function readEndpoint(dir: string): Promise<Endpoint | undefined> {
   try {
-    return Endpoint.parse(JSON.parse(await readFile(endpointFile(dir), 'utf8')))
+    const found: unknown = JSON.parse(await readFile(endpointFile(dir), 'utf8'))
+    return isEndpoint(found) ? found : undefined
   } catch {
     // Missing, unreadable, half-written or of another version: all say that no owner can be found by it.
     return undefined
   }
+}
+
+function isEndpoint(value: unknown): value is Endpoint {
+  if (typeof value !== 'object' || value === null) return false
+  const { url, pid, startedAt, version, instance } = value as Record<keyof Endpoint, unknown>
+  const isPlace = typeof url === 'string' && URL.canParse(url) && new URL(url).protocol === 'http:'
+  const isRun = Number.isInteger(pid) && typeof startedAt === 'number'
+  return isPlace && isRun && typeof version === 'string' && typeof instance === 'string'
 }
 
 export async function removeEndpoint(dir: string, instance: string): Promise<void> {
@@ -174,16 +181,13 @@ async function readToken(dir: string): Promise<string | undefined> {
   }
 }
 
-/** The part of the `/health` answer that we ask for. */
-const Health = z.object({ proof: z.string() })
-
 async function knowsToken({ url, token, timeoutMs }: Owner & { timeoutMs: number }): Promise<boolean> {
   const challenge = randomBytes(32).toString('base64url')
   const target = new URL(`/health?challenge=${challenge}`, url)
   try {
     const response = await sendAlone({ method: 'GET', url: target, signal: AbortSignal.timeout(timeoutMs) })
-    const { proof } = Health.parse(JSON.parse(await readStart(response)))
-    return verifier(prover(token)(challenge, Number(target.port || 80)))(proof)
+    const { proof } = JSON.parse(await readStart(response)) as { proof?: unknown }
+    return typeof proof === 'string' && verifier(prover(token)(challenge, Number(target.port || 80)))(proof)
   } catch {
     // Refused, silent, slow or speaking another protocol: not an owner we can use.
     return false

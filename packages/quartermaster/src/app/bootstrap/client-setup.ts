@@ -12,6 +12,7 @@ import { AppError, type ForeignServers, messageOf } from '../../contracts/index.
 import { didYouMean } from '../../core/kernel/index.ts'
 import { CAPABILITIES_DIR } from '../package-info.ts'
 import { locateProject, type ProjectPlace } from '../project/locate-project.ts'
+import { addressesOf, type ElsewhereOptions } from './connect-elsewhere.ts'
 
 /** How a client starts the bridge, from any folder. */
 export async function connectCommand(
@@ -37,6 +38,29 @@ export function ownProgram(): Pick<ConnectCommand, 'program' | 'name'> {
     name: isOnPath('quartermaster', process.env) ? 'quartermaster' : undefined,
   }
 }
+
+/** How a client starts this. Secrets stay in the environment; files are named by whole paths. */
+export async function elsewhereCommand(options: ElsewhereOptions): Promise<ConnectCommand> {
+  await addressesOf(options)
+  const { from, env, url = env.QUARTERMASTER_URL, isInsecure } = options
+  const set = Object.entries(VARIABLES).flatMap(([name, kind]) => {
+    const value = env[name]
+    if (value === undefined) return []
+    return [[name, kind === 'secret' ? ('inherited' as const) : { value: resolve(from, value) }] as const]
+  })
+  return {
+    ...ownProgram(),
+    args: ['connect', ...(url === undefined ? [] : ['--url', url]), ...(isInsecure ? ['--insecure'] : [])],
+    env: Object.fromEntries(set),
+  }
+}
+
+const VARIABLES = {
+  QUARTERMASTER_TOKEN: 'secret',
+  QUARTERMASTER_TOKEN_FILE: 'file',
+  QUARTERMASTER_WORKSPACES: 'secret',
+  QUARTERMASTER_WORKSPACES_FILE: 'file',
+} as const
 
 /** Reads only file names: a client's line must not take as long as reading a project. */
 async function doubtsAbout(

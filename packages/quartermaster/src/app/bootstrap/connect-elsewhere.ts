@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import type { Readable, Writable } from 'node:stream'
-import type { ConnectCommand, Elsewhere } from '../../adapters/cli/index.ts'
+import type { Elsewhere } from '../../adapters/cli/index.ts'
 import {
   checkAddress,
   connectElsewhere,
@@ -14,9 +14,8 @@ import { createIds, createSystemClock, systemRandom } from '../../adapters/syste
 import type { AppError, Finding } from '../../contracts/index.ts'
 import { memoize } from '../../core/kernel/index.ts'
 import { VERSION } from '../package-info.ts'
-import { ownProgram } from './client-setup.ts'
 
-interface ElsewhereOptions extends Elsewhere {
+export interface ElsewhereOptions extends Elsewhere {
   /** The folder from which paths are meant, and whose files can be attached. */
   readonly from: string
   readonly env: Readonly<Record<string, string | undefined>>
@@ -49,29 +48,6 @@ export async function serveElsewhere(options: ServeOptions): Promise<{ failure?:
   })
 }
 
-/** How a client starts this. Secrets stay in the environment; files are named by whole paths. */
-export async function elsewhereCommand(options: ElsewhereOptions): Promise<ConnectCommand> {
-  await addressesOf(options)
-  const { from, env, url = env.QUARTERMASTER_URL, isInsecure } = options
-  const set = Object.entries(VARIABLES).flatMap(([name, kind]) => {
-    const value = env[name]
-    if (value === undefined) return []
-    return [[name, kind === 'secret' ? ('inherited' as const) : { value: resolve(from, value) }] as const]
-  })
-  return {
-    ...ownProgram(),
-    args: ['connect', ...(url === undefined ? [] : ['--url', url]), ...(isInsecure ? ['--insecure'] : [])],
-    env: Object.fromEntries(set),
-  }
-}
-
-const VARIABLES = {
-  QUARTERMASTER_TOKEN: 'secret',
-  QUARTERMASTER_TOKEN_FILE: 'file',
-  QUARTERMASTER_WORKSPACES: 'secret',
-  QUARTERMASTER_WORKSPACES_FILE: 'file',
-} as const
-
 /** What works at each of the addresses, and what to do about the rest. */
 export async function lookElsewhere(
   options: ElsewhereOptions,
@@ -91,7 +67,7 @@ export function joinElsewhere(
   return joinWorkspace(serverAddress(url, { isInsecure }), joining, signal)
 }
 
-function addressesOf({ from, ...options }: ElsewhereOptions) {
+export function addressesOf({ from, ...options }: ElsewhereOptions) {
   return readAddresses({ ...options, readFile: path => readFile(resolve(from, path), 'utf8') })
 }
 

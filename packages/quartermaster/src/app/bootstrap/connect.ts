@@ -4,13 +4,16 @@ import { stat } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
 import type { Readable, Writable } from 'node:stream'
 import { setTimeout as wait } from 'node:timers/promises'
-import { createControlClient } from '../../adapters/control-client/index.ts'
+import { parseArgs } from 'node:util'
+import { exitCodeOf } from '../../adapters/cli/index.ts'
+import { createLenderClient } from '../../adapters/control-client/index.ts'
 import { connectToOwner, type Owner, openDataFolder } from '../../adapters/data-folder/index.ts'
 import { type FindOptions, type Gateway, type OpenFiles, runBridge } from '../../adapters/mcp-bridge/index.ts'
 import { createIds, createSystemClock, systemRandom } from '../../adapters/system/index.ts'
-import { AppError, type Control, ErrorBody } from '../../contracts/index.ts'
+import { AppError, type Control, parseAppError } from '../../contracts/index.ts'
 import { type Clock, memoize } from '../../core/kernel/index.ts'
 import { locateProject, type ProjectPlace } from '../project/locate-project.ts'
+import { addressesOf, serveElsewhere } from './connect-elsewhere.ts'
 
 export interface ConnectOptions extends ProjectPlace {
   readonly agent: string
@@ -141,11 +144,13 @@ export async function borrow(
   owner: Owner,
   { agent, organisation, dataDir }: { agent: string; organisation?: string | undefined; dataDir: string },
 ): Promise<Gateway> {
-  const { id, token, goodForMs, files } = await createControlClient(owner).lendToken(
+  const { id, token, goodForMs, files } = await createLenderClient(owner).lendToken(
     organisation === undefined ? { agent } : { agent, organisation },
   )
-  const withLender = async (request: (control: Control, signal: AbortSignal) => Promise<unknown>): Promise<void> => {
-    await request(createControlClient(await lender(owner, id, dataDir)), AbortSignal.timeout(ANSWER_MS))
+  const withLender = async (
+    request: (control: Pick<Control, 'extendToken' | 'revokeToken'>, signal: AbortSignal) => Promise<unknown>,
+  ): Promise<void> => {
+    await request(createLenderClient(await lender(owner, id, dataDir)), AbortSignal.timeout(ANSWER_MS))
   }
   return {
     url: `${owner.url}/mcp`,
@@ -218,10 +223,7 @@ function openLog(file: string): { fd: number; size: number } {
 
 /** `up` says in one JSON value why it ended. */
 function reasonIn(file: string, from: number): AppError | undefined {
-  const errors = linesFrom(file, from).flatMap(line => {
-    const parsed = ErrorBody.safeParse(errorIn(line))
-    return parsed.success ? [AppError.fromJSON(parsed.data)] : []
-  })
+  const errors = linesFrom(file, from).flatMap(line => parseAppError(errorIn(line)) ?? [])
   return errors.at(-1)
 }
 
@@ -247,4 +249,62 @@ function errorIn(line: string): unknown {
 
 function ended(code: number | null, file: string): AppError {
   return new AppError('DEPENDENCY_UNAVAILABLE', `"up" ended with ${code ?? 'a signal'}; "${file}" says more.`)
+}
+
+const ELSEWHERE = ['QUARTERMASTER_URL', 'QUARTERMASTER_WORKSPACES', 'QUARTERMASTER_WORKSPACES_FILE']
+
+/**
+ * Serves MCP for this process where its command line asks for that and nothing else: without the rest of the commands it takes two
+ * thirds of the memory. Answers `undefined`, and has done nothing, where a person has to be told something.
+ */
+export async function connectFromCommandLine(words: readonly string[]): Promise<number | undefined> {
+  const given = optionsIn(words)
+  if (!given) return undefined
+  const { env, stdin, stdout, stderr } = process
+  const { agent, organisation, config, data, url, insecure } = given
+  const isElsewhere = url !== undefined || ELSEWHERE.some(name => env[name] !== undefined)
+  const isMixed = isElsewhere ? agent !== undefined || organisation !== undefined : insecure === true
+  if (stdin.isTTY || isMixed || (!isElsewhere && env.QUARTERMASTER_TOKEN !== undefined)) return undefined
+  const elsewhere = { from: process.cwd(), env, url, isInsecure: insecure }
+  if (isElsewhere && !(await isUsable(elsewhere))) return undefined
+  const streams = { stdin, stdout, stderr, signal: stopSignal() }
+  const { failure } = isElsewhere
+    ? await serveElsewhere({ ...elsewhere, ...streams })
+    : await connect({ from: process.cwd(), agent: agent ?? 'default', organisation, config, data, ...streams })
+  return failure ? exitCodeOf(failure) : 0
+}
+
+const OPTIONS = {
+  agent: { type: 'string' },
+  organisation: { type: 'string' },
+  config: { type: 'string' },
+  data: { type: 'string' },
+  url: { type: 'string' },
+  insecure: { type: 'boolean' },
+} as const
+
+function optionsIn(words: readonly string[]) {
+  try {
+    return parseArgs({ args: [...words], options: OPTIONS }).values
+  } catch {
+    // It has other options, or is wrong.
+    return undefined
+  }
+}
+
+function isUsable(elsewhere: Parameters<typeof addressesOf>[0]): Promise<boolean> {
+  return addressesOf(elsewhere).then(
+    () => true,
+    (_: AppError) => false,
+  )
+}
+
+/** Aborts when the process is asked to end. An error that nothing catches is told, and ends no other call. */
+function stopSignal(): AbortSignal {
+  const stopping = new AbortController()
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stopping.abort())
+  const report = (error: unknown) => process.stderr.write(`quartermaster: an uncaught error: ${String(error)}\n`)
+  process.on('uncaughtException', report)
+  process.on('unhandledRejection', report)
+  return stopping.signal
 }

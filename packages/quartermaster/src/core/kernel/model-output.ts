@@ -1,17 +1,18 @@
-import { z } from 'zod'
 import {
   AppError,
   ContentBlock,
-  ErrorBody,
+  type ErrorBody,
   type ErrorKind,
   isAppError,
   KEPT_META,
   KeptResult,
+  parseAppError,
   TOOL_NAMES,
   type Toolbox,
   type ToolboxCallOptions,
   type ToolResult,
 } from '../../contracts/index.ts'
+import { isRecord } from './json.ts'
 import { sentence } from './text.ts'
 
 const NEXT_STEP = {
@@ -235,21 +236,11 @@ function contentOfTool({ code, details }: AppError): ToolResult['content'] {
   return isOfResult && Array.isArray(details?.content) ? details.content : []
 }
 
-/** A problem document (RFC 9457) of ours. */
-const Refusal = ErrorBody.omit({ message: true }).extend({ detail: z.string() })
-
-/** A JSON-RPC error with our `data`. */
-const RpcRefusal = z.object({ error: z.object({ data: ErrorBody }) })
-
-/** Reads our own error from an HTTP answer: a problem document or a JSON-RPC error. */
+/** Reads our own error from an HTTP answer: a problem document (RFC 9457) or a JSON-RPC error with our `data`. */
 export function parseErrorResponse(body: unknown): AppError | undefined {
-  const problem = Refusal.safeParse(body)
-  if (problem.success) {
-    const { detail: message, ...rest } = problem.data
-    return AppError.fromJSON({ ...rest, message })
-  }
-  const answer = RpcRefusal.safeParse(body)
-  return answer.success ? AppError.fromJSON(answer.data.error.data) : undefined
+  if (!isRecord(body)) return undefined
+  const { detail, error } = body
+  return parseAppError({ ...body, message: detail }) ?? (isRecord(error) ? parseAppError(error.data) : undefined)
 }
 
 /** Throws `INPUT_INVALID` for an impossible position in a kept result. */
