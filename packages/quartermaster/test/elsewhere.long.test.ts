@@ -7,9 +7,9 @@ const ROUNDS = 20
 
 /** An agent that answers every message, until it is told to stop. */
 function answering(bridge: BridgedClient) {
-  let isOver = false
+  const over = new AbortController()
   async function work(): Promise<void> {
-    while (!isOver) {
+    while (!over.signal.aborted) {
       // A call that a lost server leaves open is an error, and the message is handed out again.
       const { data } = await call<{ message?: { activity_id: string; text: string } | null }>(
         bridge,
@@ -25,7 +25,7 @@ function answering(bridge: BridgedClient) {
   }
   const working = work()
   return async () => {
-    isOver = true
+    over.abort()
     await working
   }
 }

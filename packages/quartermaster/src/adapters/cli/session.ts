@@ -206,8 +206,8 @@ const AGENT_COMMANDS: ReadonlySet<string> = new Set(['do', 'call', 'tools', 'pro
 /** Commands that a person has with theirs, with all subcommands. */
 const PERSON_COMMANDS: ReadonlySet<string> = new Set(['approvals', 'grants'])
 
-/** Commands that act for no caller: the completion script, and what it calls. */
-const COMMANDS_WITHOUT_CALLER: ReadonlySet<string> = new Set(['completion', '__complete'])
+/** Commands that act for no caller: the completion script and what it calls, and joining with a code. */
+const COMMANDS_WITHOUT_CALLER: ReadonlySet<string> = new Set(['completion', '__complete', 'join'])
 
 /** Options of a call that only the owner of the data folder may give. */
 const OWNER_OPTIONS = { agent: '--agent', timeout: '--timeout', evenIfDisabled: '--even-if-disabled' } as const

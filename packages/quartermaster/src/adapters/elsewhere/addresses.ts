@@ -95,7 +95,7 @@ async function severalAddresses(name: string, sources: AddressSources): Promise<
 /** The entries of the value, as it is at present. */
 async function readEntries(name: string, { env, readFile }: AddressSources): Promise<readonly unknown[]> {
   const text = name === SEVERAL ? (env[name] ?? '') : await fileText(env[name] ?? '', { name, readFile })
-  const value = parsed(text, name)
+  const value = await parsed(text, name)
   if (!Array.isArray(value)) throw refused([issue(name, 'must be an array: [{"url": "…", "token": "…"}, …].')])
   if (value.length === 0) throw refused([issue(name, 'is an empty array. Name at least one workspace.')])
   return value
@@ -113,12 +113,15 @@ async function fileText(
   }
 }
 
-function parsed(text: string, name: string): unknown {
+async function parsed(text: string, name: string): Promise<unknown> {
   try {
     return JSON.parse(text)
-  } catch (error) {
-    // The parser's own message quotes the text, and there are tokens in it.
-    const at = Number(/position (\d+)/.exec(String(error))?.[1] ?? text.length)
+  } catch {
+    // The parser's own message quotes the text, and there are tokens in it; nor does it always say where.
+    const { parse } = await import('jsonc-parser')
+    const errors: { offset: number }[] = []
+    parse(text, errors as never, { disallowComments: true })
+    const at = errors[0]?.offset ?? text.length
     const line = text.slice(0, at).split('\n')
     const place = `line ${line.length}, column ${(line.at(-1)?.length ?? 0) + 1}`
     throw refused([issue(name, `is not JSON: ${at >= text.length ? 'it ends too early, at' : 'wrong at'} ${place}.`)])
@@ -141,11 +144,20 @@ function toAddress(
       issues.push(issue(`${source}.${field.slice(0, 40)}`, `is unknown. An entry has ${FIELDS.join(', ')}.`))
   for (const field of ['token', 'id', 'name']) {
     const value = entry[field]
+    if (field === 'name' && isAll(value))
+      issues.push(issue(`${source}.name`, 'cannot be "all", which means all workspaces.'))
     if (value === undefined && field === 'token') issues.push(issue(`${source}.token`, 'is missing.'))
     else if (value !== undefined && (typeof value !== 'string' || value.trim() === ''))
       issues.push(issue(`${source}.${field}`, 'must be a text that is not empty.'))
   }
-  const url = baseUrl(entry.url, { source: `${source}.url`, isInsecure: sources.isInsecure, issues })
+  const { isInsecure } = sources
+  const url = baseUrl(entry.url, { source: `${source}.url`, isInsecure, issues })
+  const own = [url, textIn(entry, 'name'), textIn(entry, 'id')].join('\n')
+  // The file may have other entries by now, and their tokens are for other servers.
+  const isThis = (other: unknown) =>
+    isEntry(other) &&
+    [baseUrl(other.url, { source, isInsecure, issues: [] }), textIn(other, 'name'), textIn(other, 'id')].join('\n') ===
+      own
   return {
     source,
     url,
@@ -153,11 +165,14 @@ function toAddress(
     id: textIn(entry, 'id'),
     async token() {
       // The value of an environment variable cannot change.
-      const now = name === SEVERAL ? entry : (await readEntries(name, sources))[index]
-      return tokenText((isEntry(now) && textIn(now, 'token')) || '', `${source}.token`)
+      const now = name === SEVERAL ? entry : (await readEntries(name, sources)).find(isThis)
+      if (!isEntry(now)) throw refused([issue(source, `is no longer in the file (${url}). Start the program again.`)])
+      return tokenText(textIn(now, 'token') ?? '', `${source}.token`)
     },
   }
 }
+
+const isAll = (value: unknown) => typeof value === 'string' && value.trim().toLowerCase() === 'all'
 
 function isEntry(value: unknown): value is Entry {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
@@ -194,7 +209,7 @@ function duplicates(entries: readonly unknown[], name: string): Issue[] {
   const seen = new Map<string, number>()
   return entries.flatMap((entry, index) => {
     if (!isEntry(entry)) return []
-    const [url, token] = [textIn(entry, 'url'), textIn(entry, 'token')]
+    const [url, token] = [baseUrl(entry.url, { source: '', isInsecure: true, issues: [] }), textIn(entry, 'token')]
     const keys = [
       ...(url && token ? [['token', `${url} ${token}`]] : []),
       ...(textIn(entry, 'id') ? [['id', String(entry.id)]] : []),

@@ -32,13 +32,16 @@ interface ArrivalsDeps {
   /** A legacy client is ready for notifications. */
   isInitialized(): boolean
   subscribers(): InboxSubscribers
+  /** Something waits in the workspace. */
+  onArrived(workspace: Workspace): void
   write(message: Notification): Promise<void>
 }
 
 /** A server that sends a thousand messages a second is announced once a second. */
 const QUIET_MS = 1_000
 
-export function createArrivals({ clock, directory, isInitialized, subscribers, write }: ArrivalsDeps): Arrivals {
+export function createArrivals(deps: ArrivalsDeps): Arrivals {
+  const { clock, directory, isInitialized, subscribers, onArrived, write } = deps
   const quiet = new Map<Workspace, { isMore: boolean }>()
   let isChannel = false
 
@@ -49,6 +52,7 @@ export function createArrivals({ clock, directory, isInitialized, subscribers, w
       quiet.delete(workspace)
       if (one.isMore) announce(workspace)
     })
+    onArrived(workspace)
     for (const message of noticesOf(workspace)) write(message).catch(() => {})
   }
 

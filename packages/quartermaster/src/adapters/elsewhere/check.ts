@@ -9,6 +9,8 @@ interface CheckOptions {
   readonly signal: AbortSignal
   /** Of this program. */
   readonly version: string
+  /** The workspaces that were met, and where they were named. */
+  readonly ids: Map<string, string>
 }
 
 /** Clocks further apart make times in messages misleading, and tokens end early or late. */
@@ -30,6 +32,9 @@ export async function checkAddress(address: WorkspaceAddress, options: CheckOpti
     const { token, url } = await remote.find(options)
     const { name = '', id = '', organisation = '' } = remote.facts() ?? {}
     add('ok', `The token is that of "${name}" (${id}) in the organisation "${organisation}".`)
+    const before = options.ids.get(id)
+    if (before !== undefined) add('error', `It is the workspace of ${before} as well.`, 'Remove one of the two.')
+    options.ids.set(id, address.source)
     checkVersion(await remote.version({ token, url }, options.signal), options.version, add)
     await checkStream(remote, options, add)
   } catch (error) {

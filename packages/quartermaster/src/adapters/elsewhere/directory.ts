@@ -1,5 +1,7 @@
 import { AppError } from '../../contracts/index.ts'
 import { isRecord } from '../mcp-wire/index.ts'
+import type { WorkspaceAddress } from './addresses.ts'
+import type { WorkspaceFacts } from './remote.ts'
 import type { Workspace } from './workspace.ts'
 
 /** The workspaces of this client: what they are called, and which of them something belongs to. */
@@ -13,6 +15,8 @@ export interface Directory {
   labelOf(workspace: Workspace): string
   /** The workspace with this id or name. Throws when there is none. */
   named(text: string): Workspace
+  /** Why what a server says of its workspace cannot be, if so. */
+  refuse(address: WorkspaceAddress, facts: WorkspaceFacts): string | undefined
   /** Keeps that these ids came from a workspace. */
   remember(workspace: Workspace, ids: Iterable<string>): void
   /** The workspaces from which any of these ids came. */
@@ -26,6 +30,8 @@ export interface Directory {
    * when that is not clear.
    */
   expectOne(candidates: readonly Workspace[], parameter: string): Workspace
+  /** Whether the agent has a message that it has not answered. */
+  isHandling(): boolean
   /** The only workspace with a message that the agent has and has not answered. */
   handling(): Workspace | undefined
 }
@@ -39,19 +45,18 @@ export function createDirectory(all: readonly Workspace[]): Directory {
   const ids = new Map(all.map(workspace => [workspace, new Set<string>()]))
   const handed = new Map(all.map(workspace => [workspace, new Set<string>()]))
 
-  const baseOf = ({ address, facts, index }: Workspace) => address.name ?? facts()?.name ?? `workspace-${index + 1}`
+  /** Names that servers gave, as they were first told: a server cannot take the name of another later. */
+  const given = new Map<Workspace, string>()
 
   function nameOf(workspace: Workspace): string {
-    const base = baseOf(workspace)
-    const isTaken = all.some(
-      other =>
-        other !== workspace &&
-        baseOf(other).toLowerCase() === base.toLowerCase() &&
-        (workspace.address.name === undefined
-          ? other.address.name !== undefined || other.index < workspace.index
-          : false),
-    )
-    return isTaken ? `${base}-${workspace.index + 1}` : base
+    const { address, facts, index } = workspace
+    const known = address.name ?? given.get(workspace)
+    if (known !== undefined) return known
+    const name = facts()?.name
+    if (name === undefined) return `workspace-${index + 1}`
+    const isTaken = all.some(other => isSame(other.address.name, name) || isSame(given.get(other), name))
+    given.set(workspace, isTaken ? `${name}-${index + 1}` : name)
+    return nameOf(workspace)
   }
 
   function slugOf(workspace: Workspace): string {
@@ -89,12 +94,23 @@ export function createDirectory(all: readonly Workspace[]): Directory {
     slugOf,
     labelOf,
     named(text) {
+      // What the person called them comes first: an id is what a server says.
       const found =
+        all.find(({ address }) => isSame(address.name, text)) ??
         all.find(({ facts }) => facts()?.id === text) ??
-        all.find(workspace => nameOf(workspace).toLowerCase() === text.toLowerCase())
+        all.find(workspace => isSame(nameOf(workspace), text))
       if (found) return found
       const shown = JSON.stringify(text.slice(0, 100))
       throw new AppError('INPUT_INVALID', `${shown} is none of your workspaces. They are ${listOf(all)}.`)
+    },
+    refuse(address, { id }) {
+      const others = all.filter(one => one.address !== address)
+      const same = others.find(({ facts }) => facts()?.id === id)
+      if (same) return `${same.address.source} and ${address.source} are the same workspace, ${id}. Remove one of them.`
+      const named = others.find(one => isSame(nameOf(one), id))
+      return (
+        named && `${address.url} says that its workspace has the id "${id}", which is the name of another of yours.`
+      )
     },
     remember(workspace, found) {
       for (const id of found) if (id.length <= LONGEST_ID) keep(ids.get(workspace), id, MOST_IDS)
@@ -114,7 +130,12 @@ export function createDirectory(all: readonly Workspace[]): Directory {
       )
     },
     handling,
+    isHandling: () => [...handed.values()].some(ids => ids.size > 0),
   }
+}
+
+function isSame(one: string | undefined, other: string): boolean {
+  return one !== undefined && one.toLowerCase() === other.toLowerCase()
 }
 
 /** Fields whose values name something of a workspace. */

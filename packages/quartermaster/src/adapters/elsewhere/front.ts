@@ -16,12 +16,13 @@ import {
   type Response,
 } from '../mcp-wire/index.ts'
 import type { WorkspaceAddress } from './addresses.ts'
-import { CHANNEL_CAPABILITY, createArrivals, INBOX_URI } from './arrivals.ts'
+import { createArrivals, INBOX_URI } from './arrivals.ts'
 import { createDirectory, idsIn } from './directory.ts'
-import { instructionsFor, mergedDiscovery, mergedInitialization } from './introduction.ts'
+import { instructionsFor, mergedDiscovery, mergedInitialization, withChannel } from './introduction.ts'
 import { createListings, LISTS } from './listings.ts'
 import { parsePrefixed, type Target } from './lists.ts'
 import { createMergedTools } from './merged-tools.ts'
+import { createServerMessages, isAllowed, withPlaces } from './server-messages.ts'
 import { createSubscriptions } from './subscriptions.ts'
 import { openWorkspace, type Workspace, type WorkspaceDeps, type WorkspaceListener } from './workspace.ts'
 
@@ -66,8 +67,12 @@ function createFront(
 ) {
   const { clock, tell } = deps
   const open = new Map<string, AbortController>()
+  /** The open requests that the end of the input waits for. */
+  const unanswered = new Set<AbortController>()
+  let allAnswered = () => {}
   /** Workspaces in which the session of a legacy client is open. */
   const opened = new Map<Workspace, Params>()
+  const opening = new Map<Workspace, Promise<void>>()
   let initialize: Request | undefined
   let isInitialized = false
   let asked = 0
@@ -76,29 +81,22 @@ function createFront(
     onMessage,
     onState(workspace) {
       const state = workspace.state()
-      if (workspaces.length > 1 && state.kind === 'failed')
-        tell(`${directory.labelOf(workspace)}: ${state.error.message}`)
-      if (state.kind === 'connected') void join(workspace).catch(() => {})
+      if (sole) return
+      if (state.kind === 'failed') tell(`${directory.labelOf(workspace)}: ${state.error.message}`)
       listings.changed()
-      if (workspaces.length > 1) void announceLists().catch(() => {})
+      const joined = state.kind === 'connected' ? join(workspace) : Promise.resolve()
+      // Its lists are there only when its session is.
+      joined.then(announceLists).catch(() => {})
     },
-    onArrival(workspace) {
-      merged.arrived()
-      arrivals.arrived(workspace)
-    },
+    onArrival: workspace => arrivals.arrived(workspace),
   }
   const workspaces: Workspace[] = []
   for (const [index, address] of addresses.entries())
     workspaces.push(
       openWorkspace(address, index, listener, {
         ...deps,
-        refuse: facts => {
-          const same = workspaces.find(one => one.index !== index && one.facts()?.id === facts.id)
-          return (
-            same &&
-            `${same.address.source} and ${address.source} are the same workspace, ${facts.id}. Remove one of them.`
-          )
-        },
+        tell: addresses.length === 1 ? tell : text => tell(`${address.name ?? address.url}: ${text}`),
+        refuse: facts => directory.refuse(address, facts),
       }),
     )
   const [sole] = workspaces.length === 1 ? workspaces : []
@@ -114,7 +112,7 @@ function createFront(
     ready,
     hasTool: (workspace, tool) => listings.hasTool(workspace, tool),
   })
-  const listings = createListings({ directory, ready, merged, ask })
+  const listings = createListings({ clock, directory, ready, merged, ask })
   const subscriptions = createSubscriptions({
     ready,
     write,
@@ -126,7 +124,16 @@ function createFront(
     directory,
     isInitialized: () => isInitialized,
     subscribers: subscriptions.of,
+    onArrived: merged.arrived,
     write: message => write(JSON.stringify(message)),
+  })
+  const messages = createServerMessages({
+    write,
+    nameOf: directory.nameOf,
+    async notify(message, workspace) {
+      if (message.method.endsWith('/list_changed')) listings.changed()
+      await subscriptions.pass(message, workspace)
+    },
   })
 
   /** Opens what the client has with the others in a workspace that is reached from now on. */
@@ -134,14 +141,30 @@ function createFront(
     if (sole) return
     if (initialize && !opened.has(workspace)) await openSession(workspace, initialize)
     subscriptions.joined(workspace)
-    merged.joined()
+    merged.joined(workspace)
   }
 
-  async function openSession(workspace: Workspace, request: Request): Promise<void> {
-    const { result } = await ask(workspace, 'initialize', request.params ?? {}, { like: request, signal: deps.signal })
-    if (!isRecord(result)) return
+  /** Opens the client's session in a workspace, once. */
+  function openSession(workspace: Workspace, request: Request): Promise<void> {
+    const known = opening.get(workspace)
+    if (known) return known
+    const work = beginSession(workspace, request).finally(() => opening.delete(workspace))
+    opening.set(workspace, work)
+    return work
+  }
+
+  async function beginSession(workspace: Workspace, request: Request): Promise<void> {
+    const asking = { like: request, signal: deps.signal }
+    const { result } = await ask(workspace, 'initialize', request.params ?? {}, asking)
+    if (!isRecord(result) || initialize !== request) return
     opened.set(workspace, result)
     if (isInitialized) await workspace.send({ jsonrpc: '2.0', method: 'notifications/initialized' })
+  }
+
+  async function entered(workspace: Workspace): Promise<void> {
+    if (!opened.has(workspace)) return
+    await join(workspace)
+    await announceLists()
   }
 
   async function announceLists(): Promise<void> {
@@ -171,6 +194,12 @@ function createFront(
     return message
   }
 
+  /** The same where the others do not wait for a slow server. */
+  async function askWithin(ms: number, ...[workspace, method, params, { like, signal }]: Parameters<typeof ask>) {
+    const until = AbortSignal.any([signal, AbortSignal.timeout(ms)])
+    return ask(workspace, method, params, { like, signal: until }).catch(() => undefined)
+  }
+
   /** The client's own request in one workspace. */
   async function forward(
     workspace: Workspace,
@@ -178,31 +207,29 @@ function createFront(
     params?: Params,
   ): Promise<Incoming<Response>> {
     const message = params ? { ...request, params } : request
-    const answer = await workspace.request({ message, text: params ? JSON.stringify(message) : text }, signal)
-    if (!sole) directory.remember(workspace, idsIn(answer.message.result))
-    return answer
+    const incoming = { message, text: params ? JSON.stringify(message) : text }
+    if (sole) return workspace.request(incoming, signal)
+    await workspace.back(BACK_MS)
+    if (initialize && !opened.has(workspace)) await openSession(workspace, initialize)
+    const answer = await messages.during(request, workspace, () => workspace.request(incoming, signal))
+    const { result } = answer.message
+    directory.remember(workspace, idsIn(result))
+    if (!isRecord(result) || result.resultType !== 'input_required') return answer
+    const asking = { ...answer.message, result: withPlaces(result, directory.nameOf(workspace)) }
+    return { message: asking, text: JSON.stringify(asking) }
   }
 
   async function onMessage({ message, text }: Incoming, workspace: Workspace): Promise<void> {
-    if (sole) return write(text)
-    if (isRequest(message)) return write(JSON.stringify(withPlace(message, directory.nameOf(workspace))))
-    if (isResponse(message)) return
-    if (message.method.endsWith('/list_changed')) listings.changed()
-    await subscriptions.pass(message, workspace)
+    if (!sole) return messages.pass({ message, text }, workspace)
+    if (isAllowed(message)) await write(text)
   }
 
   async function receive(text: string): Promise<void> {
     const message = parseMessage(text)
     if (!message) return text.trim() === '' ? undefined : write(JSON.stringify(notUnderstood()))
     if (isRequest(message)) return answer(message, text)
-    if (isResponse(message)) return respond(message, text)
+    if (isResponse(message)) return sole ? sole.send(message, text) : messages.answer(message)
     return notice(message, text)
-  }
-
-  /** Ids of questions begin with the number of their workspace. */
-  async function respond(message: Response, text: string): Promise<void> {
-    const index = /^connect-(\d+)-/.exec(String(message.id))?.[1]
-    await workspaces[Number(index)]?.send(message, text)
   }
 
   async function notice(message: Notification, text: string): Promise<void> {
@@ -221,6 +248,7 @@ function createFront(
     open.set(key, controller)
     const { signal } = controller
     arrivals.met(clientNameIn(request))
+    if (request.method !== 'subscriptions/listen') unanswered.add(controller)
     try {
       const found = await answerTo({ request, text, signal })
       if (signal.aborted || found === undefined) return
@@ -228,7 +256,9 @@ function createFront(
     } catch (error) {
       if (!signal.aborted) await write(JSON.stringify(failureAnswer(request, error)))
     } finally {
+      unanswered.delete(controller)
       if (open.get(key) === controller) open.delete(key)
+      if (unanswered.size === 0) allAnswered()
     }
   }
 
@@ -248,10 +278,21 @@ function createFront(
     isInitialized = false
     opened.clear()
     subscriptions.clear()
-    if (sole) return withChannel(await forward(sole, one))
+    if (sole) return withChannel(await forward(sole, one), arrivals)
     await allTried
     const there = workspaces.filter(workspace => workspace.state().kind === 'connected')
-    await Promise.all(there.map(workspace => openSession(workspace, request).catch(() => {})))
+    // One that takes longer joins when it is there.
+    await within(
+      OPEN_MS,
+      Promise.all(
+        there.map(workspace =>
+          openSession(workspace, request).then(
+            () => entered(workspace),
+            () => {},
+          ),
+        ),
+      ),
+    )
     const instructions = instructionsFor(directory, opened)
     return {
       result: mergedInitialization([...opened.values()], {
@@ -265,13 +306,13 @@ function createFront(
 
   async function discover(one: Open): Promise<Incoming<Response> | Answer> {
     const { request, signal } = one
-    if (sole) return withChannel(await forward(sole, one))
+    if (sole) return withChannel(await forward(sole, one), arrivals)
     await allTried
     const found = new Map<Workspace, Params>()
     await Promise.all(
       ready().map(async workspace => {
-        const { result } = await ask(workspace, request.method, {}, { like: request, signal })
-        if (isRecord(result)) found.set(workspace, result)
+        const asked = await askWithin(OPEN_MS, workspace, request.method, {}, { like: request, signal })
+        if (isRecord(asked?.result)) found.set(workspace, asked.result)
       }),
     )
     const instructions = instructionsFor(directory, found)
@@ -285,19 +326,6 @@ function createFront(
     }
   }
 
-  /** Tells Claude Code that messages are announced to it. */
-  function withChannel(incoming: Incoming<Response>): Incoming<Response> | Answer {
-    const { result } = incoming.message
-    if (!arrivals.isChannel() || !isRecord(result) || !isRecord(result.capabilities)) return incoming
-    const experimental = isRecord(result.capabilities.experimental) ? result.capabilities.experimental : {}
-    return {
-      result: {
-        ...result,
-        capabilities: { ...result.capabilities, experimental: { ...experimental, ...CHANNEL_CAPABILITY } },
-      },
-    }
-  }
-
   async function inboxRequest({ request, signal }: Open): Promise<Answer> {
     if (request.method === 'resources/subscribe') subscriptions.watchInbox(true)
     if (request.method === 'resources/unsubscribe') subscriptions.watchInbox(false)
@@ -305,7 +333,7 @@ function createFront(
     const waiting = await Promise.all(
       (sole ? [sole] : ready()).map(async workspace => {
         const params = { name: 'inbox_peek', arguments: {} }
-        const { result } = await ask(workspace, 'tools/call', params, { like: request, signal })
+        const result = (await askWithin(OPEN_MS, workspace, 'tools/call', params, { like: request, signal }))?.result
         const messages = isRecord(result) && isRecord(result.structuredContent) ? result.structuredContent.messages : []
         return { workspace_id: workspace.facts()?.id, messages }
       }),
@@ -346,7 +374,7 @@ function createFront(
     const { request, signal } = one
     const params = request.params ?? {}
     await Promise.all(
-      ready().map(workspace => ask(workspace, request.method, params, { like: request, signal }).catch(() => {})),
+      ready().map(workspace => askWithin(OPEN_MS, workspace, request.method, params, { like: request, signal })),
     )
     return { result: {} }
   }
@@ -427,9 +455,20 @@ function createFront(
     return ownResource(uri) ?? listings.target('resources/list', uri, asking)
   }
 
+  async function within(ms: number, work: Promise<unknown>): Promise<void> {
+    let cancel = () => {}
+    const over = new Promise<void>(resolve => {
+      cancel = clock.after(ms, resolve)
+    })
+    await Promise.race([work, over])
+    cancel()
+  }
+
   return {
     receive,
     async finish() {
+      if (!sole && unanswered.size > 0)
+        await within(FINISH_MS, new Promise<void>(resolve => void (allAnswered = resolve)))
       const ends = await Promise.all(workspaces.map(workspace => workspace.finish()))
       const failures = ends.flatMap(({ failure }) => failure ?? [])
       const [first] = failures
@@ -439,6 +478,12 @@ function createFront(
 }
 
 const METHOD_NOT_FOUND = -32_601
+/** A server that is slower is left out of what is asked of all. */
+const OPEN_MS = 5_000
+/** How long a call waits for a server that is being started again. */
+const BACK_MS = 5_000
+/** How long requests may finish after the client closed its input; the same as for one workspace. */
+const FINISH_MS = 35_000
 
 const LIST_CHANGES = ['tools', 'prompts', 'resources'].map(list => `notifications/${list}/list_changed`)
 
@@ -452,11 +497,4 @@ function completed({ result, error }: Answer, { id, params }: Request): Response
 function clientNameIn({ params }: Request): string | undefined {
   const info = params?.clientInfo ?? metaOf(params)['io.modelcontextprotocol/clientInfo']
   return isRecord(info) && typeof info.name === 'string' ? info.name : undefined
-}
-
-/** A question says which workspace asks it: the person cannot know otherwise. */
-function withPlace(question: Request, name: string): Request {
-  const { params } = question
-  if (question.method !== 'elicitation/create' || typeof params?.message !== 'string') return question
-  return { ...question, params: { ...params, message: `In your workspace "${name}": ${params.message}` } }
 }

@@ -1,7 +1,9 @@
-import { isRecord, type Params, type Request } from '../mcp-wire/index.ts'
-import { CHANNEL_CAPABILITY } from './arrivals.ts'
+import { escapeLine } from '../../core/kernel/index.ts'
+import type { Incoming } from '../mcp-bridge/index.ts'
+import { isRecord, type Params, type Request, type Response } from '../mcp-wire/index.ts'
+import { stateText } from './answers.ts'
+import { type Arrivals, CHANNEL_CAPABILITY } from './arrivals.ts'
 import type { Directory } from './directory.ts'
-import { stateText } from './merged-tools.ts'
 import type { Workspace } from './workspace.ts'
 
 interface Introduction {
@@ -56,12 +58,25 @@ function union(one: Params, other: Params): Params {
   return { ...one, ...Object.fromEntries(entries) }
 }
 
+/** One server cannot speak for another, nor fill the context of the agent. */
+function quoted(instructions: string): string {
+  const words = instructions.length > MOST_WORDS ? `${instructions.slice(0, MOST_WORDS)}…` : instructions
+  return words
+    .split('\n')
+    .map(line => `> ${escapeLine(line)}`)
+    .join('\n')
+}
+
+const MOST_WORDS = 8_000
+
 /** What an agent with several workspaces needs to know, followed by what each of them says. */
 export function instructionsFor(directory: Directory, results: ReadonlyMap<Workspace, Params>): string {
   const { all, labelOf } = directory
   const said = all.flatMap(workspace => {
     const instructions = results.get(workspace)?.instructions
-    return typeof instructions === 'string' ? [`In your workspace ${labelOf(workspace)}:\n${instructions}`] : []
+    return typeof instructions === 'string'
+      ? [`The server of your workspace ${labelOf(workspace)} says:\n${quoted(instructions)}`]
+      : []
   })
   return [
     `You take part in ${all.length} workspaces at once, of people who need not know each other. What you learn in one is not for the others, unless a person there tells you to pass it on.`,
@@ -69,4 +84,14 @@ export function instructionsFor(directory: Directory, results: ReadonlyMap<Works
     'wait_for_message gives the oldest message of all of them: call it whenever you have nothing else to do. arrival_workspace_id says where it came from. Until you have answered it with reply, or taken it out with inbox_pop, what you send, remember and look up without a workspace_id is done there; otherwise say workspace_id. get_status says which workspaces are reached.',
     ...said,
   ].join('\n\n')
+}
+
+/** Tells Claude Code that messages are announced to it. */
+export function withChannel(
+  incoming: Incoming<Response>,
+  { isChannel }: Pick<Arrivals, 'isChannel'>,
+): Incoming<Response> | Pick<Response, 'result'> {
+  const { result } = incoming.message
+  if (!isChannel() || !isRecord(result) || !isRecord(result.capabilities)) return incoming
+  return { result: { ...result, capabilities: union(result.capabilities, { experimental: CHANNEL_CAPABILITY }) } }
 }

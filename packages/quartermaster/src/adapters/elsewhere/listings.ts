@@ -1,4 +1,5 @@
 import { toAppError } from '../../contracts/index.ts'
+import type { Clock } from '../../core/kernel/index.ts'
 import { isRecord, type Params, type Request, type Response } from '../mcp-wire/index.ts'
 import { INBOX_URI } from './arrivals.ts'
 import type { Directory } from './directory.ts'
@@ -41,6 +42,7 @@ export interface Listings {
 }
 
 interface ListingsDeps {
+  readonly clock: Clock
   readonly directory: Directory
   readonly merged: MergedTools
   ready(): readonly Workspace[]
@@ -49,12 +51,15 @@ interface ListingsDeps {
 
 const MOST_PAGES = 50
 /** A slow server is left out after that; what was last heard of it stays. */
-const LIST_MS = 15_000
+const LIST_MS = 5_000
+const SLOW_MS = 60_000
 
-export function createListings({ directory, merged, ready, ask }: ListingsDeps): Listings {
+export function createListings({ clock, directory, merged, ready, ask }: ListingsDeps): Listings {
   const last = new Map<string, Item[]>()
   const known = new Map<string, MergedList>()
   const shown = new Map<string, string>()
+  /** Lists that a server did not give in time are not asked for again at once. */
+  const slowUntil = new Map<string, number>()
 
   async function itemsOf(workspace: Workspace, method: ListMethod, { like, signal }: Asking): Promise<Item[]> {
     const until = AbortSignal.any([signal, AbortSignal.timeout(LIST_MS)])
@@ -79,13 +84,14 @@ export function createListings({ directory, merged, ready, ask }: ListingsDeps):
         const state = workspace.state()
         // A server that is started again has hardly changed; one that refuses the token has nothing for this client.
         if (state.kind === 'failed' && state.isFinal) return void last.delete(key)
-        if (there.includes(workspace))
-          await itemsOf(workspace, method, asking).then(
-            items => last.set(key, items),
-            error => {
-              if (asking.signal.aborted) throw toAppError(error)
-            },
-          )
+        if (!there.includes(workspace) || (slowUntil.get(key) ?? 0) > clock.now()) return
+        await itemsOf(workspace, method, asking).then(
+          items => last.set(key, items),
+          error => {
+            if (asking.signal.aborted) throw toAppError(error)
+            slowUntil.set(key, clock.now() + SLOW_MS)
+          },
+        )
       }),
     )
     for (const workspace of directory.all) lists.set(workspace, last.get(`${workspace.index} ${method}`) ?? [])

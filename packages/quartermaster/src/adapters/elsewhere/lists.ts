@@ -47,11 +47,14 @@ export function mergeLists(lists: ReadonlyMap<Workspace, readonly Item[]>, optio
   )
   const counts = new Map<string, number>()
   for (const { name } of found) counts.set(name, (counts.get(name) ?? 0) + 1)
+  const slugs = directory.all.map(workspace => `${directory.slugOf(workspace)}${key === 'name' ? '_' : '+'}`)
+  // A name that looks as if it had a workspace in front gets one, so that it is never taken for what another has.
+  const isPlain = (name: string) => counts.get(name) === 1 && !slugs.some(slug => name.startsWith(slug))
   const targets = new Map<string, Target>()
   const items = found.flatMap(({ workspace, item, name }) => {
-    const shown = counts.get(name) === 1 ? name : prefixed(name, { key, slug: directory.slugOf(workspace) })
-    // Another server has made a name that is equal to a prefixed one.
-    if (targets.has(shown) || (shown !== name && counts.has(shown))) return []
+    const shown = isPlain(name) ? name : prefixed(name, { key, slug: directory.slugOf(workspace) })
+    // A server lists something twice.
+    if (targets.has(shown)) return []
     targets.set(shown, { workspace, name })
     return [shown === name ? item : renamed(item, { key, shown, of: directory.nameOf(workspace) })]
   })

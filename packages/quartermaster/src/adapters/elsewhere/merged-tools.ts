@@ -1,24 +1,24 @@
 import { AppError } from '../../contracts/index.ts'
 import type { Clock } from '../../core/kernel/index.ts'
 import { isRecord, type Params, type Response } from '../mcp-wire/index.ts'
+import {
+  compare,
+  contentOf,
+  dataOf,
+  heldIn,
+  limited,
+  listIn,
+  type MergedCall,
+  stateText,
+  textOf,
+  timeOf,
+  toResponse,
+  whyNot,
+} from './answers.ts'
 import type { Directory } from './directory.ts'
 import { type Item, withParameter } from './lists.ts'
+import { createMergedInbox } from './merged-inbox.ts'
 import type { Workspace } from './workspace.ts'
-
-/** A call of a tool that all workspaces have. */
-export interface MergedCall {
-  readonly tool: string
-  /** The arguments, without the parameter of ours. */
-  readonly input: Params
-  /** The workspace that the agent named. */
-  readonly named: string | undefined
-  /** Makes the client's own call in one workspace. */
-  forward(workspace: Workspace, input: Params): Promise<Response>
-  /** Makes a call of the bridge's own. */
-  ask(workspace: Workspace, tool: string, input: Params, signal: AbortSignal): Promise<Response>
-  progress(update: { progress: number; message: string }): void
-  readonly signal: AbortSignal
-}
 
 export interface MergedTools {
   isMerged(tool: string): boolean
@@ -28,9 +28,9 @@ export interface MergedTools {
   parameterOf(tool: string): string | undefined
   call(call: MergedCall): Promise<Response>
   /** A workspace can be asked from now on. */
-  joined(): void
+  joined(workspace: Workspace): void
   /** A message arrived in one of the workspaces. */
-  arrived(): void
+  arrived(workspace: Workspace): void
 }
 
 interface MergedToolsDeps {
@@ -95,30 +95,17 @@ const ROUTES: Readonly<Record<string, Route>> = {
 
 /** The word that asks all workspaces. */
 const ALL = 'all'
-/** A slow server does not hold up the messages of others. */
-const PEEK_MS = 2_000
-const ANSWER_MS = 5_000
 const LIST_MS = 20_000
-/** A server that claims older messages than others does not keep theirs back. */
-const MOST_IN_A_ROW = 3
-const PROGRESS_MS = 15_000
-/** What another client had in hand becomes free without an event. */
-const LOOK_AGAIN_MS = 15_000
-const WAIT = { usual: 60, most: 300 }
 const LIMITS: Readonly<Record<string, number>> = { messages: 10, peers: 50, memories: 10 }
 const PEERS_KNOWN_MS = 60_000
+const MOST_PEER_PAGES = 50
 
 export function createMergedTools(deps: MergedToolsDeps): MergedTools {
   const { directory, clock, ready, hasTool } = deps
-  /** Open waits, which look again when something arrives. */
-  const waiting = new Set<() => void>()
-  let served: { workspace: Workspace; count: number } | undefined
+  const inbox = createMergedInbox({ directory, clock, ready, expectReady })
   let peersKnownAt = Number.NEGATIVE_INFINITY
-
-  function lookAgain(): void {
-    for (const look of waiting) look()
-    waiting.clear()
-  }
+  /** Workspaces whose peers are not known. */
+  let unread: Workspace[] = []
 
   function expectReady(): readonly Workspace[] {
     const there = ready()
@@ -196,117 +183,24 @@ export function createMergedTools(deps: MergedToolsDeps): MergedTools {
     text: `In your workspace ${directory.labelOf(workspace)}:`,
   })
 
-  /** The workspaces in which something waits, the oldest first, unless one was served too often while others wait. */
-  async function lookInto(call: MergedCall): Promise<{ waiting: Workspace[]; held: object }> {
-    const heads = await Promise.all(
-      expectReady().map(async workspace => {
-        const answer = await call
-          .ask(workspace, 'inbox_peek', { limit: 1 }, limited(call.signal, PEEK_MS))
-          .catch(() => undefined)
-        const data = (answer && dataOf(answer)) ?? {}
-        const [message] = listIn(data, 'messages')
-        return { data, first: message ? [{ workspace, at: timeOf(message, 'created_at') }] : [] }
-      }),
-    )
-    const waiting = heads.flatMap(({ first }) => first).sort((one, other) => compare(one.at, other.at))
-    const isTooOften = ({ workspace }: { workspace: Workspace }) =>
-      served?.workspace === workspace && served.count >= MOST_IN_A_ROW
-    const fair = [...waiting.filter(one => !isTooOften(one)), ...waiting.filter(isTooOften)]
-    return { waiting: fair.map(({ workspace }) => workspace), held: heldIn(heads.map(({ data }) => data)) }
-  }
-
-  function handOut(workspace: Workspace, response: Response): Response {
-    const data = dataOf(response)
-    const message = isRecord(data?.message) ? data.message : undefined
-    if (!data || typeof message?.activity_id !== 'string') return response
-    served = { workspace, count: served?.workspace === workspace ? served.count + 1 : 1 }
-    directory.handedOut(workspace, message.activity_id)
-    const arrival_workspace_id = workspace.facts()?.id
-    const label = directory.labelOf(workspace)
-    const words = `It arrived in your workspace ${label}. What you do without a workspace_id until you have answered it is done there.`
-    return amended(response, {
-      content: [{ type: 'text', text: words }, ...contentOf(response)],
-      structuredContent: { ...data, message: { ...message, arrival_workspace_id } },
-    })
-  }
-
-  /** Looks into all inboxes whenever a message arrives in one of them. */
-  async function waitForAny(call: MergedCall): Promise<Response> {
-    const { timeout_secs: wanted = WAIT.usual } = call.input
-    const [any] = expectReady()
-    // The server says what is wrong with it.
-    if (any && (typeof wanted !== 'number' || wanted < 1)) return call.forward(any, call.input)
-    const seconds = Math.min(Number(wanted), WAIT.most)
-    // Many clients give up on a call after 60 seconds.
-    const until = clock.now() + 1_000 * (seconds > 10 ? seconds - 2 : seconds)
-    const stop = tellProgress(call)
-    try {
-      for (;;) {
-        const heard = nextArrival()
-        const { waiting: found, held } = await lookInto(call)
-        for (const workspace of found) {
-          const until = limited(call.signal, ANSWER_MS)
-          const answer = await call.ask(workspace, call.tool, { timeout_secs: 1 }, until).catch(() => undefined)
-          if (answer && messageIn(answer)) return handOut(workspace, answer)
-        }
-        call.signal.throwIfAborted()
-        const left = until - clock.now()
-        if (left <= 0) return noMessage(seconds, held)
-        await arrivalWithin(heard, Math.min(left, LOOK_AGAIN_MS), call.signal)
-      }
-    } finally {
-      stop()
-    }
-  }
-
-  function noMessage(seconds: number, held: object): Response {
-    const absent = directory.all.filter(workspace => !ready().includes(workspace))
-    const words = [
-      `No message came within ${seconds} seconds.`,
-      ...absent.map(workspace => `${directory.labelOf(workspace)} was left out: ${whyNot(workspace)}`),
-    ]
-    const note = words.join(' ')
-    return toResponse({ content: [{ type: 'text', text: note }], structuredContent: { message: null, ...held, note } })
-  }
-
-  function nextArrival(): Promise<void> {
-    return new Promise(resolve => void waiting.add(resolve))
-  }
-
-  function arrivalWithin(heard: Promise<void>, ms: number, signal: AbortSignal): Promise<void> {
-    return new Promise((resolve, reject) => {
-      const over = () => reject(signal.reason)
-      const cancel = clock.after(ms, resolve)
-      signal.addEventListener('abort', over, { once: true })
-      void heard.then(() => {
-        cancel()
-        signal.removeEventListener('abort', over)
-        resolve()
-      })
-    })
-  }
-
-  function tellProgress(call: MergedCall): () => void {
-    let cancel = () => {}
-    const again = (progress: number) => {
-      cancel = clock.after(PROGRESS_MS, () => {
-        call.progress({ progress, message: 'No message yet.' })
-        again(progress + 1)
-      })
-    }
-    again(1)
-    return () => cancel()
-  }
-
-  /** All peers are looked at, so that no server can take a task by claiming a peer that another one has. */
+  /** Looks at all peers, so that no server can take a task by claiming a peer that another one has. */
   async function learnPeers(call: MergedCall): Promise<void> {
     if (clock.now() - peersKnownAt < PEERS_KNOWN_MS) return
-    await Promise.all(
-      ready().map(workspace =>
-        call.ask(workspace, 'list_peers', { limit: 200 }, limited(call.signal, LIST_MS)).catch(() => {}),
-      ),
-    )
-    peersKnownAt = clock.now()
+    unread = []
+    await Promise.all(directory.all.map(workspace => readPeers(workspace, call).catch(() => unread.push(workspace))))
+    call.signal.throwIfAborted()
+    if (unread.length === 0) peersKnownAt = clock.now()
+  }
+
+  async function readPeers(workspace: Workspace, call: MergedCall): Promise<void> {
+    if (!ready().includes(workspace)) throw new AppError('DEPENDENCY_UNAVAILABLE', whyNot(workspace))
+    let cursor: unknown
+    for (let page = 0; page < MOST_PEER_PAGES; page++) {
+      const input = { limit: 200, ...(typeof cursor === 'string' && { cursor }) }
+      const data = dataOf(await call.ask(workspace, 'list_peers', input, limited(call.signal, LIST_MS)))
+      cursor = data?.next_cursor
+      if (typeof cursor !== 'string') return
+    }
   }
 
   async function workspaceFor(call: MergedCall, route: Route): Promise<Workspace> {
@@ -316,6 +210,13 @@ export function createMergedTools(deps: MergedToolsDeps): MergedTools {
       return typeof value === 'string' ? [value] : []
     })
     if (route.toPeer) await learnPeers(call)
+    // A name may be that of a peer of a workspace that cannot be asked; an id is that of one alone.
+    const [missing] = route.toPeer && ids.some(id => !id.startsWith('ws_')) ? unread : []
+    if (missing)
+      throw new AppError(
+        'INPUT_INVALID',
+        `Nothing was done: ${directory.labelOf(missing)} could not be asked whether it has a peer of this name. Give the id of the peer, or say via_workspace.`,
+      )
     // The first id that is known decides: a task is one of one peer.
     const owners = ids.map(id => directory.ownersOf([id])).find(found => found.length > 0) ?? []
     const parameter = route.parameter ?? 'workspace_id'
@@ -358,11 +259,11 @@ export function createMergedTools(deps: MergedToolsDeps): MergedTools {
   return {
     isMerged: tool => Object.hasOwn(ROUTES, tool),
     parameterOf: tool => ROUTES[tool]?.parameter,
-    joined() {
+    joined(workspace) {
       peersKnownAt = Number.NEGATIVE_INFINITY
-      lookAgain()
+      inbox.arrived(workspace)
     },
-    arrived: lookAgain,
+    arrived: inbox.arrived,
     define(tool) {
       const { parameter, all } = ROUTES[String(tool.name)] ?? {}
       const names = directory.all.map(directory.labelOf).join(', ')
@@ -373,12 +274,12 @@ export function createMergedTools(deps: MergedToolsDeps): MergedTools {
     },
     async call(call) {
       const route = ROUTES[call.tool] ?? ONE
-      if (call.tool === 'wait_for_message') return waitForAny(call)
+      if (call.tool === 'wait_for_message') return inbox.wait(call)
       if (call.tool === 'get_status' && call.named === undefined && Object.keys(call.input).length === 0)
         return statusOfAll(call)
       const { all } = route
       if (!all || (call.named !== undefined && call.named !== ALL)) return inOne(call, route)
-      if (all.always || call.named === ALL || !directory.handling()) return pagesOf(call, all)
+      if (all.always || call.named === ALL || !directory.isHandling()) return pagesOf(call, all)
       return inOne(call, route)
     },
   }
@@ -401,64 +302,6 @@ function describe({ nameOf }: Directory, workspace: Workspace): object {
   }
 }
 
-export function stateText(workspace: Workspace): string {
-  const state = workspace.state()
-  if (state.kind === 'failed') return `${state.isFinal ? 'refused' : 'out of reach'}. ${state.error.message}`
-  return state.kind === 'connected'
-    ? `connected to ${workspace.address.url}.`
-    : `not reached yet (${workspace.address.url}).`
-}
-
-function whyNot(workspace: Workspace): string {
-  const state = workspace.state()
-  return state.kind === 'failed' ? state.error.message : 'it is not connected yet.'
-}
-
-function limited(signal: AbortSignal, ms: number): AbortSignal {
-  return AbortSignal.any([signal, AbortSignal.timeout(ms)])
-}
-
-/** The structured content of a result that is no error. */
-function dataOf({ result }: Response): Record<string, unknown> | undefined {
-  if (!isRecord(result) || result.isError === true) return undefined
-  return isRecord(result.structuredContent) ? result.structuredContent : {}
-}
-
-function contentOf(response: Response | undefined): readonly unknown[] {
-  const result = response?.result
-  return isRecord(result) && Array.isArray(result.content) ? result.content : []
-}
-
-function textOf(response: Response | undefined): string {
-  const [first] = contentOf(response)
-  return isRecord(first) && typeof first.text === 'string' ? first.text.slice(0, 300) : ''
-}
-
-function listIn(data: Record<string, unknown> | undefined, name: string): Record<string, unknown>[] {
-  const list = data?.[name]
-  return Array.isArray(list) ? list.filter(isRecord) : []
-}
-
-function messageIn(response: Response): boolean {
-  return isRecord(dataOf(response)?.message)
-}
-
-function timeOf(item: Record<string, unknown>, field = ''): string {
-  return String(item[field] ?? '')
-}
-
-function compare(one: string, other: string): number {
-  return one < other ? -1 : one > other ? 1 : 0
-}
-
-function heldIn(all: readonly Record<string, unknown>[]): object {
-  const held = all.map(({ held_by_others }) => held_by_others).filter(isRecord)
-  if (held.length === 0) return {}
-  const messages = held.reduce<number>((sum, one) => sum + (Number(one.messages) || 0), 0)
-  const [until] = held.map(one => String(one.until)).sort()
-  return { held_by_others: { messages, until } }
-}
-
 /** The cursor of each workspace in one of ours. Throws when it is none. */
 function cursorsIn(cursor: unknown): Record<string, unknown> | undefined {
   if (cursor === undefined) return undefined
@@ -470,12 +313,4 @@ function cursorsIn(cursor: unknown): Record<string, unknown> | undefined {
     // Told below.
   }
   throw new AppError('INPUT_INVALID', 'This is no cursor of a page before. Leave it out to begin.')
-}
-
-function toResponse(result: object): Response {
-  return { jsonrpc: '2.0', id: null, result }
-}
-
-function amended(response: Response, more: object): Response {
-  return { ...response, result: { ...(response.result as object), ...more } }
 }

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import { AppError, isAppError, toAppError } from '../../contracts/index.ts'
-import { type Clock, parseErrorResponse } from '../../core/kernel/index.ts'
+import { type Clock, escapeLine, parseErrorResponse } from '../../core/kernel/index.ts'
 import { createHttpExchange, Dropped, type ExchangeRequest } from '../http-exchange/index.ts'
 import type { FindOptions, Gateway } from '../mcp-bridge/index.ts'
 import { isRecord, parseJson } from '../mcp-wire/index.ts'
@@ -164,7 +164,11 @@ export function createRemote({ address, clock, refuse }: RemoteDeps, { filesDir 
         'mcp-method': body.method,
         authorization: `Bearer ${token}`,
       }
-      const reply = await exchange.send({ method: 'POST', url, headers, body: JSON.stringify(body), signal })
+      const limited = AbortSignal.any([signal, AbortSignal.timeout(ANSWER_MS)])
+      const request = { method: 'POST', url, headers, body: JSON.stringify(body), signal: limited } as const
+      const reply = await exchange.send(request).catch(error => {
+        throw unreachable(error, address)
+      })
       return versionIn(await textOf(reply))
     },
     close: () => exchange.close(),
@@ -212,6 +216,13 @@ function plain(text: string): string {
   return text.replaceAll(/[^\p{L}\p{N} ._@-]/gu, '?').slice(0, 128)
 }
 
+/** Words of another server on one line, with everything invisible written out. */
+function shown(words: string): string {
+  return escapeLine(words.length > MOST_WORDS ? `${words.slice(0, MOST_WORDS)}…` : words)
+}
+
+const MOST_WORDS = 300
+
 /** An answer that is none of the API's, or its refusal. */
 async function refusal(
   reply: IncomingMessage,
@@ -234,7 +245,7 @@ async function refusal(
       'TOKEN_INVALID',
       `${address.url} does not accept the token of ${address.source}. Ask for a new one there: quartermaster tokens create NAME`,
     )
-  if (told) return new AppError(told.code, `${address.url}: ${told.message}`)
+  if (told) return new AppError(told.code, `${address.url}: ${shown(told.message)}`)
   return status >= 500
     ? new AppError('DEPENDENCY_UNAVAILABLE', `${address.url} answered HTTP ${status}.`)
     : stranger(address)
@@ -252,7 +263,7 @@ function unreachable(error: unknown, { url, source }: WorkspaceAddress): AppErro
   const cause = error instanceof Dropped ? error.cause : error
   const { code = '', message = String(cause) } = (cause ?? {}) as NodeJS.ErrnoException
   const why = REASONS[code] ?? (code === '' ? message : code)
-  return new AppError('DEPENDENCY_UNAVAILABLE', `${url} (${source}) cannot be reached: ${why}.`, { cause })
+  return new AppError('DEPENDENCY_UNAVAILABLE', `${url} (${source}) cannot be reached: ${shown(why)}.`, { cause })
 }
 
 const REASONS: Readonly<Record<string, string>> = {

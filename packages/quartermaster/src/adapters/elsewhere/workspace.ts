@@ -39,6 +39,8 @@ export interface Workspace {
   readonly tried: Promise<void>
   /** Sends a request and resolves with its answer. Rejects when the signal aborts, and cancels it there. */
   request(incoming: Incoming<Request>, signal: AbortSignal, options?: RequestOptions): Promise<Incoming<Response>>
+  /** Resolves when it is connected. Rejects with the reason when it is not within that time, or a person has to do something. */
+  back(ms: number): Promise<void>
   /** Sends a message that has no answer. */
   send(message: Notification | Response, text?: string): Promise<void>
   finish(): Promise<{ failure?: AppError }>
@@ -92,6 +94,8 @@ export function openWorkspace(
   const waiting = new Map<string, (incoming: Incoming<Response>) => void>()
   /** Requests that are not held when the server is lost. */
   const impatient = new Set<(error: AppError) => void>()
+  /** Calls that wait for the server to be back. */
+  const returning = new Set<() => void>()
   let state: WorkspaceState = { kind: 'connecting' }
   let hasTried = () => {}
   const tried = new Promise<void>(resolve => {
@@ -125,6 +129,7 @@ export function openWorkspace(
     const before = state
     state = next
     hasTried()
+    if (next.kind === 'connected') for (const done of [...returning]) done()
     if (next.kind === 'failed') for (const giveUp of [...impatient]) giveUp(next.error)
     const isSame = before.kind === next.kind && messageIn(before) === messageIn(next)
     if (!isSame && !signal.aborted) listener.onState(workspace)
@@ -166,6 +171,20 @@ export function openWorkspace(
         })
         bridge.receive(text).catch(giveUp)
       })
+    },
+    async back(ms) {
+      if (state.kind !== 'failed') return
+      if (state.isFinal) throw state.error
+      await new Promise<void>(resolve => {
+        const cancel = clock.after(ms, done)
+        function done(): void {
+          cancel()
+          returning.delete(done)
+          resolve()
+        }
+        returning.add(done)
+      })
+      if (state.kind === 'failed') throw state.error
     },
     send: (message, text = JSON.stringify(message)) => bridge.receive(text),
     async finish() {

@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises'
+import { readFile, realpath } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import type { Readable, Writable } from 'node:stream'
 import type { Elsewhere } from '../../adapters/cli/index.ts'
@@ -8,10 +8,11 @@ import {
   joinWorkspace,
   readAddresses,
   serverAddress,
+  type WorkspaceAddress,
 } from '../../adapters/elsewhere/index.ts'
 import type { OpenFiles } from '../../adapters/mcp-bridge/index.ts'
 import { createIds, createSystemClock, systemRandom } from '../../adapters/system/index.ts'
-import type { AppError, Finding } from '../../contracts/index.ts'
+import { AppError, type Finding } from '../../contracts/index.ts'
 import { memoize } from '../../core/kernel/index.ts'
 import { VERSION } from '../package-info.ts'
 
@@ -42,7 +43,7 @@ export async function serveElsewhere(options: ServeOptions): Promise<{ failure?:
     random: systemRandom,
     createKey: () => ids.next('connect'),
     filesDir: from,
-    openFiles: filesOpener(from),
+    openFiles: filesOpener(options),
     tell: text => void stderr.write(`quartermaster: ${text}\n`),
     signal,
   })
@@ -55,8 +56,9 @@ export async function lookElsewhere(
 ): Promise<Finding[]> {
   const addresses = await addressesOf(options)
   const clock = createSystemClock()
-  const found = await Promise.all(addresses.map(address => checkAddress(address, { clock, signal, version: VERSION })))
-  return found.flat()
+  const ids = new Map<string, string>()
+  const check = (address: WorkspaceAddress) => checkAddress(address, { clock, signal, version: VERSION, ids })
+  return (await Promise.all(addresses.map(check))).flat()
 }
 
 /** Redeems a join code. */
@@ -72,10 +74,23 @@ export function addressesOf({ from, ...options }: ElsewhereOptions) {
 }
 
 /** Most clients never attach a file. */
-function filesOpener(from: string): OpenFiles {
+function filesOpener({ from, env }: ElsewhereOptions): OpenFiles {
+  const secret = ['QUARTERMASTER_TOKEN_FILE', 'QUARTERMASTER_WORKSPACES_FILE'].flatMap(name => env[name] ?? [])
   const open = memoize(async () => {
     const { createFilesOpener } = await import('../../capabilities/shared/attachments.ts')
     return createFilesOpener({ projectDir: from, dataDir: resolve(from, '.quartermaster') })
   })
-  return async (request, work) => (await open())(request, work)
+  return async (request, work) => {
+    const kept = await Promise.all(secret.map(path => placeOf(from, path)))
+    for (const path of request.paths)
+      if (kept.includes(await placeOf(request.folder, path)))
+        throw new AppError('INPUT_INVALID', `"${path}" holds tokens of this agent. Nothing was sent.`)
+    return (await open())(request, work)
+  }
+}
+
+/** Where a file is, whatever links lead there. */
+async function placeOf(folder: string, path: string): Promise<string> {
+  const place = resolve(folder, path)
+  return realpath(place).catch(() => place)
 }

@@ -264,7 +264,12 @@ export async function connectFromCommandLine(words: readonly string[]): Promise<
   const { agent, organisation, config, data, url, insecure } = given
   const isElsewhere = url !== undefined || ELSEWHERE.some(name => env[name] !== undefined)
   const isMixed = isElsewhere ? agent !== undefined || organisation !== undefined : insecure === true
-  if (stdin.isTTY || isMixed || (!isElsewhere && env.QUARTERMASTER_TOKEN !== undefined)) return undefined
+  if (
+    stdin.isTTY ||
+    isMixed ||
+    (!isElsewhere && (env.QUARTERMASTER_TOKEN ?? env.QUARTERMASTER_TOKEN_FILE) !== undefined)
+  )
+    return undefined
   const elsewhere = { from: process.cwd(), env, url, isInsecure: insecure }
   if (isElsewhere && !(await isUsable(elsewhere))) return undefined
   const streams = { stdin, stdout, stderr, signal: stopSignal() }
@@ -295,7 +300,7 @@ function optionsIn(words: readonly string[]) {
 function isUsable(elsewhere: Parameters<typeof addressesOf>[0]): Promise<boolean> {
   return addressesOf(elsewhere).then(
     () => true,
-    (_: AppError) => false,
+    () => false,
   )
 }
 

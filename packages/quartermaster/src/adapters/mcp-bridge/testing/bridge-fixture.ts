@@ -84,7 +84,7 @@ export interface Desk {
   send(message: Json | string): void
   /** The next message that the client gets. */
   next(): Promise<Json>
-  /** Everything the client got that nobody has taken. */
+  /** Everything the client got that was not taken. */
   rest(): Json[]
   /** The client stops talking. */
   end(): void

@@ -32,6 +32,10 @@ export const registerConnect = command<Given>({
   async run(session, { print, url, insecure, ...agent }, line) {
     const { host, notices } = session
     const elsewhere = elsewhereFrom(session, { url, insecure })
+    if (!elsewhere && (insecure || host.io.env.QUARTERMASTER_TOKEN_FILE !== undefined))
+      throw new UsageError(
+        '--insecure and QUARTERMASTER_TOKEN_FILE need --url, or QUARTERMASTER_URL in the environment.',
+      )
     if (elsewhere && line.getOptionValueSource('agent') === 'cli')
       throw new UsageError('--agent is for the "up" of this machine. Elsewhere the token says who the client is.')
     const { config, data } = session.options

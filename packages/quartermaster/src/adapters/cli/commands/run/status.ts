@@ -115,6 +115,8 @@ export const registerDoctor = command<DoctorGiven>({
     ['quartermaster doctor --connect --url https://tools.example.com', 'look at a workspace on another machine'],
   ],
   async run(session, given) {
+    if (!given.connect && (given.url !== undefined || given.insecure))
+      throw new UsageError('--url and --insecure are for --connect.')
     const findings = given.connect ? await checkElsewhere(session, given) : await checkHere(session)
     return printAnswer(session, findings, {
       text: doctorText(findings, session.out),
