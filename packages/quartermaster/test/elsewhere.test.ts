@@ -1,3 +1,4 @@
+import { spawn } from 'node:child_process'
 import { createServer, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
@@ -7,7 +8,7 @@ import { deferred } from '../src/testing/deferred.ts'
 import { onEnd, sharedFixture } from '../src/testing/shared-fixture.ts'
 import { type BridgedClient, connectClient, ERAS, fixtureProject, running } from './support/bridge.ts'
 import { call, entryOf, openPlace, type Place, takePart } from './support/elsewhere.ts'
-import { makeProject, quartermaster, startUp, startUpProcess, writeFiles } from './support/product.ts'
+import { BIN, makeProject, quartermaster, startUp, startUpProcess, writeFiles } from './support/product.ts'
 
 /** The client's own way to the server, without a bridge. */
 async function direct({ up, token }: Pick<Place, 'up' | 'token'>): Promise<Client> {
@@ -147,6 +148,38 @@ it('connect refuses a token without an address, and an agent beside an address',
     expect.stringContaining('QUARTERMASTER_WORKSPACES[0] must be an object'),
   ])
 })
+
+it.each([1, 2])('a bridge to %i workspaces ends with its client, also when that is killed', async count => {
+  const places = await Promise.all(['company', 'personal'].slice(0, count).map(name => openPlace(name)))
+  const client = spawn(process.execPath, ['--input-type=module', '-e', CLIENT], {
+    env: { ...process.env, BIN, QUARTERMASTER_WORKSPACES: JSON.stringify(places.map(entryOf)) },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  onEnd(() => client.kill('SIGKILL'))
+  const pid = await new Promise<number>(resolve => client.stdout.once('data', data => resolve(Number(data))))
+  onEnd(() => isThere(pid) && process.kill(pid, 'SIGKILL'))
+  client.kill('SIGKILL')
+  await expect.poll(() => isThere(pid)).toBe(false)
+})
+
+/** Starts a bridge, and says which process that is when it has answered. */
+const CLIENT = `
+  import { spawn } from 'node:child_process'
+  const bridge = spawn(process.execPath, [process.env.BIN, 'connect'], { stdio: ['pipe', 'pipe', 'pipe'] })
+  const clientInfo = { name: 'test', version: '1' }
+  const params = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo }
+  bridge.stdin.write(JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'initialize', params }) + '\\n')
+  bridge.stdout.once('data', () => console.log(bridge.pid))
+`
+
+function isThere(pid: number): boolean {
+  try {
+    return process.kill(pid, 0)
+  } catch {
+    // It has ended.
+    return false
+  }
+}
 
 describe('two workspaces elsewhere', () => {
   const places = sharedFixture(async () => ({

@@ -166,7 +166,8 @@ function toAddress(
     async token() {
       // The value of an environment variable cannot change.
       const now = name === SEVERAL ? entry : (await readEntries(name, sources)).find(isThis)
-      if (!isEntry(now)) throw refused([issue(source, `is no longer in the file (${url}). Start the program again.`)])
+      if (!isEntry(now))
+        throw refused([issue(source, `is no longer in the file (${url}). Start the program again.`)], '')
       return tokenText(textIn(now, 'token') ?? '', `${source}.token`)
     },
   }
@@ -225,9 +226,9 @@ function duplicates(entries: readonly unknown[], name: string): Issue[] {
 
 const issue = (where: string, message: string): Issue => ({ path: [where], message })
 
-function refused(issues: readonly Issue[]): AppError {
+function refused(issues: readonly Issue[], head = 'Nothing was started.\n'): AppError {
   const told = issues.map(({ path, message }) => `${path.join('.')} ${message}`).join('\n')
-  return new AppError('INPUT_INVALID', `Nothing was started.\n${told}`, { details: { issues } })
+  return new AppError('INPUT_INVALID', `${head}${told}`, { details: { issues } })
 }
 
 function issuesOf(error: unknown): readonly Issue[] {

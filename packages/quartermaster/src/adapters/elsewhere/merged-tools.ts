@@ -98,6 +98,7 @@ const ALL = 'all'
 const LIST_MS = 20_000
 const LIMITS: Readonly<Record<string, number>> = { messages: 10, peers: 50, memories: 10 }
 const PEERS_KNOWN_MS = 60_000
+const PEERS_MS = 5_000
 const MOST_PEER_PAGES = 50
 
 export function createMergedTools(deps: MergedToolsDeps): MergedTools {
@@ -197,7 +198,7 @@ export function createMergedTools(deps: MergedToolsDeps): MergedTools {
     let cursor: unknown
     for (let page = 0; page < MOST_PEER_PAGES; page++) {
       const input = { limit: 200, ...(typeof cursor === 'string' && { cursor }) }
-      const data = dataOf(await call.ask(workspace, 'list_peers', input, limited(call.signal, LIST_MS)))
+      const data = dataOf(await call.ask(workspace, 'list_peers', input, limited(call.signal, PEERS_MS)))
       cursor = data?.next_cursor
       if (typeof cursor !== 'string') return
     }

@@ -267,6 +267,7 @@ function unreachable(error: unknown, { url, source }: WorkspaceAddress): AppErro
 }
 
 const REASONS: Readonly<Record<string, string>> = {
+  ABORT_ERR: 'it does not answer in time',
   ECONNREFUSED: 'nothing listens there. Start it: quartermaster up',
   ENOTFOUND: 'there is no host of this name',
   EAI_AGAIN: 'the name of the host cannot be looked up now',

@@ -308,7 +308,9 @@ function isUsable(elsewhere: Parameters<typeof addressesOf>[0]): Promise<boolean
 function stopSignal(): AbortSignal {
   const stopping = new AbortController()
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stopping.abort())
-  const report = (error: unknown) => process.stderr.write(`quartermaster: an uncaught error: ${String(error)}\n`)
+  const report = (error: unknown) => void process.stderr.write(`quartermaster: an uncaught error: ${String(error)}\n`)
+  // A client that is gone reads nothing, and an error about that must not lead to the next one.
+  for (const stream of [process.stdout, process.stderr]) stream.on('error', () => stopping.abort())
   process.on('uncaughtException', report)
   process.on('unhandledRejection', report)
   return stopping.signal
