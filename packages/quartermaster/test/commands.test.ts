@@ -8,6 +8,7 @@ import { type Finished, makeProject, runProcess, startUp } from './support/produ
 const ELSEWHERE = {
   up: 'up.test.ts',
   connect: 'connect.test.ts',
+  join: 'elsewhere.test.ts',
   add: 'upstream-commands.test.ts',
   import: 'upstream-commands.test.ts',
   call: 'upstream-commands.test.ts',

@@ -69,6 +69,7 @@ const OTHERS: Readonly<Record<string, readonly string[]>> = {
     'shelf_0',
   ],
   'a parameter of an address': ['case_sensitive'],
+  'what a bridge to several workspaces adds': ['arrival_workspace_id', 'company_read_file', 'via_workspace'],
   'a control token of chat templates': ['im_start'],
   'a folder': ['node_modules'],
 }

@@ -10,8 +10,19 @@ async function run(argv: string[], env: Record<string, string> = {}) {
   return { code: await runCli(argv, host), ...seen }
 }
 
-/** What agents and persons have, and a script for the shell with what it asks. */
-const OF_OTHERS = new Set(['do', 'call', 'tools', 'prompt', 'docs', 'approvals', 'grants', 'completion', '__complete'])
+/** What agents and persons have, joining with a code, and a script for the shell with what it asks. */
+const OF_OTHERS = new Set([
+  'join',
+  'do',
+  'call',
+  'tools',
+  'prompt',
+  'docs',
+  'approvals',
+  'grants',
+  'completion',
+  '__complete',
+])
 
 function isOfOthers([first = '', second]: readonly string[]): boolean {
   return OF_OTHERS.has(first) && !(first === 'docs' && second === 'check')
