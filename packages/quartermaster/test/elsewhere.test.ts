@@ -1,14 +1,16 @@
 import { spawn } from 'node:child_process'
-import { createServer, type Server, type ServerResponse } from 'node:http'
+import { createServer, request, type Server, type ServerResponse } from 'node:http'
+import { createServer as createSecureServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { describe, expect, it } from 'vitest'
+import { TLS_IDENTITY } from '../src/adapters/mcp-upstream/testing/tls-identity.ts'
 import { deferred } from '../src/testing/deferred.ts'
 import { onEnd, sharedFixture } from '../src/testing/shared-fixture.ts'
 import { type BridgedClient, connectClient, ERAS, fixtureProject, running } from './support/bridge.ts'
 import { call, entryOf, openPlace, type Place, takePart } from './support/elsewhere.ts'
-import { BIN, makeProject, quartermaster, startUp, startUpProcess, writeFiles } from './support/product.ts'
+import { BIN, makeProject, quartermaster, runProcess, startUp, startUpProcess, writeFiles } from './support/product.ts'
 
 /** The client's own way to the server, without a bridge. */
 async function direct({ up, token }: Pick<Place, 'up' | 'token'>): Promise<Client> {
@@ -88,6 +90,19 @@ describe('one workspace elsewhere', () => {
       .toContainEqual(expect.objectContaining({ method, params: expect.objectContaining(params) }))
   })
 
+  it('is reached over TLS, where its certificate is trusted', async () => {
+    const url = await withTls(place().up.url)
+    const dir = await makeProject({ 'report.txt': 'All is well.', 'authority.pem': TLS_IDENTITY.cert })
+    const trusting = { ...env(), QUARTERMASTER_URL: url, NODE_EXTRA_CA_CERTS: join(dir, 'authority.pem') }
+    const bridge = await connectClient(dir, 'legacy', { env: trusting })
+    const sent = await call(bridge, 'send_message_to_user', { message: 'Safely.', attachments: ['report.txt'] })
+    expect(sent.data.attachments).toMatchObject([{ name: 'report.txt' }])
+    const look = (more: Record<string, string>) =>
+      runProcess(['doctor', '--connect'], { cwd: dir, env: { ...env(), QUARTERMASTER_URL: url, ...more } })
+    expect((await look(trusting)).stdout).toMatch(/certificate is good for \d+ days[^]*All is well/)
+    expect(await look({})).toMatchObject({ code: 1, stdout: expect.stringContaining('NODE_EXTRA_CA_CERTS') })
+  })
+
   it('is configured in a client by a line without secrets', async () => {
     const run = (client: string) =>
       quartermaster(['connect', '--url', place().up.url, '--print', client], {
@@ -118,6 +133,27 @@ describe('one workspace elsewhere', () => {
     expect([absent.code, absent.stdout]).toEqual([1, expect.stringContaining('nothing listens there')])
   })
 })
+
+/** A proxy before a server, as an operator would set one up. Returns its address. */
+async function withTls(target: string): Promise<string> {
+  const { hostname, port, host } = new URL(target)
+  const server = createSecureServer(TLS_IDENTITY, (incoming, outgoing) => {
+    const { url: path, method, headers } = incoming
+    const passed = request({ hostname, port, path, method, headers: { ...headers, host } }, answer => {
+      outgoing.writeHead(answer.statusCode ?? 0, answer.headers)
+      answer.pipe(outgoing)
+    })
+    passed.on('error', () => outgoing.destroy())
+    outgoing.on('close', () => passed.destroy())
+    incoming.pipe(passed)
+  })
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  onEnd(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  return `https://localhost:${(server.address() as AddressInfo).port}`
+}
 
 it('a workspace is joined with a code, and used with the token in a file', async () => {
   const place = await openPlace('company')
