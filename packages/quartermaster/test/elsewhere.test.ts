@@ -432,6 +432,32 @@ describe('an agent with tools of its own in one of two workspaces', () => {
   })
 })
 
+it('prompts of the same name in two workspaces are both there, by the names of their workspaces', async () => {
+  const entries = []
+  for (const name of ['home', 'office']) {
+    const door = DOOR.replace('the mat', `the mat of the ${name}`)
+    const dir = await fixtureProject({ 'knowledge/door.md': door })
+    const up = await startUp(dir)
+    const { stdout } = await quartermaster(['tokens', 'create', 'default'], { cwd: dir })
+    entries.push({ name, url: up.url, token: stdout.trim() })
+  }
+  const { client } = await takePart(entries, 'legacy')
+  const names = (await client.listPrompts()).prompts.map(({ name }) => name)
+  expect(names).toEqual(expect.arrayContaining(['home_open-door', 'office_open-door']))
+  const { messages } = await client.getPrompt({ name: 'office_open-door' })
+  expect(JSON.stringify(messages)).toContain('the mat of the office')
+})
+
+const DOOR = `---
+kind: directions
+title: Open the door
+summary: Says where the key is.
+whenToUse: A visitor is at the door.
+command: open-door
+---
+The key is under the mat.
+`
+
 describe('a workspace that is lost', () => {
   it('leaves the others working, and comes back by itself', async () => {
     const personal = await openPlace('personal')
