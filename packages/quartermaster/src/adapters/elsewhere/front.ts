@@ -117,7 +117,7 @@ function createFront(
     ready,
     write,
     shownUri: listings.shownUri,
-    resource: uri => parsePrefixed(uri, directory) ?? listings.knownResource(uri) ?? ownResource(uri),
+    resource: uri => listings.knownResource(uri) ?? parsePrefixed(uri, directory) ?? ownResource(uri),
   })
   const arrivals = createArrivals({
     clock,
@@ -450,8 +450,8 @@ function createFront(
   }
 
   async function resourceTarget(uri: string, asking: { like: Request; signal: AbortSignal }): Promise<Target> {
-    const prefixed = parsePrefixed(uri, directory)
-    if (prefixed) return prefixed
+    const known = listings.knownResource(uri) ?? parsePrefixed(uri, directory)
+    if (known) return known
     return ownResource(uri) ?? listings.target('resources/list', uri, asking)
   }
 

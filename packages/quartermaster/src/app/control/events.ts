@@ -90,11 +90,15 @@ function factsOf({ id, tool, caller, at }: Pick<OperationChange, 'id' | 'tool' |
   return { at, id, tool, organisation: caller.organisation, agent: caller.name }
 }
 
+/** Resolves when one of them aborts, and leaves nothing with the others, which may last as long as the process. */
 function aborted(signals: readonly AbortSignal[]): Promise<void> {
-  const either = AbortSignal.any([...signals])
   return new Promise(resolve => {
-    if (either.aborted) resolve()
-    else either.addEventListener('abort', () => resolve(), { once: true })
+    const done = () => {
+      for (const signal of signals) signal.removeEventListener('abort', done)
+      resolve()
+    }
+    for (const signal of signals) signal.addEventListener('abort', done, { once: true })
+    if (signals.some(({ aborted: isOver }) => isOver)) done()
   })
 }
 
