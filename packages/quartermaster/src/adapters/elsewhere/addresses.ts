@@ -1,3 +1,4 @@
+import type { ParseError } from 'jsonc-parser'
 import { AppError, type Issue, isAppError } from '../../contracts/index.ts'
 import { isLoopback } from '../../core/kernel/index.ts'
 
@@ -119,8 +120,8 @@ async function parsed(text: string, name: string): Promise<unknown> {
   } catch {
     // The parser's own message quotes the text, and there are tokens in it; nor does it always say where.
     const { parse } = await import('jsonc-parser')
-    const errors: { offset: number }[] = []
-    parse(text, errors as never, { disallowComments: true })
+    const errors: ParseError[] = []
+    parse(text, errors, { disallowComments: true })
     const at = errors[0]?.offset ?? text.length
     const line = text.slice(0, at).split('\n')
     const place = `line ${line.length}, column ${(line.at(-1)?.length ?? 0) + 1}`

@@ -32,8 +32,6 @@ export interface Directory {
   expectOne(candidates: readonly Workspace[], parameter: string): Workspace
   /** Whether the agent has a message that it has not answered. */
   isHandling(): boolean
-  /** The only workspace with a message that the agent has and has not answered. */
-  handling(): Workspace | undefined
 }
 
 /** Of each workspace, so that a server that sends more than others pushes out only its own. */
@@ -83,6 +81,7 @@ export function createDirectory(all: readonly Workspace[]): Directory {
     if (kept && kept.size > most && oldest !== undefined) kept.delete(oldest)
   }
 
+  /** The only workspace with a message that the agent has and has not answered. */
   function handling(): Workspace | undefined {
     const busy = all.filter(workspace => handed.get(workspace)?.size)
     return busy.length === 1 ? busy[0] : undefined
@@ -129,7 +128,6 @@ export function createDirectory(all: readonly Workspace[]): Directory {
         `It is not clear which of your workspaces is meant. Nothing was done. Say it with ${parameter}: ${listOf(among)}.`,
       )
     },
-    handling,
     isHandling: () => [...handed.values()].some(ids => ids.size > 0),
   }
 }

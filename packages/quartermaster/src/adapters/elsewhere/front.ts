@@ -1,6 +1,6 @@
 import type { Readable, Writable } from 'node:stream'
 import { AppError } from '../../contracts/index.ts'
-import { failureAnswer, type Incoming, notUnderstood, readClient } from '../mcp-bridge/index.ts'
+import { failureAnswer, type Incoming, notUnderstood, readClient, within } from '../mcp-bridge/index.ts'
 import {
   claimedVersion,
   createLineWriter,
@@ -117,7 +117,7 @@ function createFront(
     ready,
     write,
     shownUri: listings.shownUri,
-    resource: uri => listings.knownResource(uri) ?? parsePrefixed(uri, directory) ?? ownResource(uri),
+    resource: knownResource,
   })
   const arrivals = createArrivals({
     clock,
@@ -138,7 +138,6 @@ function createFront(
 
   /** Opens what the client has with the others in a workspace that is reached from now on. */
   async function join(workspace: Workspace): Promise<void> {
-    if (sole) return
     if (initialize && !opened.has(workspace)) await openSession(workspace, initialize)
     subscriptions.joined(workspace)
     merged.joined(workspace)
@@ -284,6 +283,7 @@ function createFront(
     // One that takes longer joins when it is there.
     await within(
       OPEN_MS,
+      clock,
       Promise.all(
         there.map(workspace =>
           openSession(workspace, request).then(
@@ -293,15 +293,7 @@ function createFront(
         ),
       ),
     )
-    const instructions = instructionsFor(directory, opened)
-    return {
-      result: mergedInitialization([...opened.values()], {
-        request,
-        instructions,
-        isChannel: arrivals.isChannel(),
-        version: deps.version,
-      }),
-    }
+    return { result: mergedInitialization([...opened.values()], introduction(request, opened)) }
   }
 
   async function discover(one: Open): Promise<Incoming<Response> | Answer> {
@@ -315,15 +307,12 @@ function createFront(
         if (isRecord(asked?.result)) found.set(workspace, asked.result)
       }),
     )
+    return { result: mergedDiscovery([...found.values()], introduction(request, found)) }
+  }
+
+  function introduction(request: Request, found: ReadonlyMap<Workspace, Params>) {
     const instructions = instructionsFor(directory, found)
-    return {
-      result: mergedDiscovery([...found.values()], {
-        request,
-        instructions,
-        isChannel: arrivals.isChannel(),
-        version: deps.version,
-      }),
-    }
+    return { request, instructions, isChannel: arrivals.isChannel(), version: deps.version }
   }
 
   async function inboxRequest({ request, signal }: Open): Promise<Answer> {
@@ -356,12 +345,9 @@ function createFront(
     }
     if (method === 'completion/complete') return complete(one)
     if (method.startsWith('resources/')) return resource(one)
-    if (method.startsWith('tasks/')) return forward(expectOwner([String(params.taskId)]), one)
+    if (method.startsWith('tasks/'))
+      return forward(directory.expectOne(directory.ownersOf([String(params.taskId)]), 'workspace_id'), one)
     return { error: { code: METHOD_NOT_FOUND, message: `The method "${method.slice(0, 100)}" is not known.` } }
-  }
-
-  function expectOwner(ids: readonly string[]): Workspace {
-    return directory.expectOne(directory.ownersOf(ids), 'workspace_id')
   }
 
   /** Forwards a request under the name that the workspace itself has for what it is about. */
@@ -432,7 +418,7 @@ function createFront(
   async function resource(one: Open): Promise<Incoming<Response> | Answer> {
     const { request, signal } = one
     const uri = String(request.params?.uri)
-    const target = await resourceTarget(uri, { like: request, signal })
+    const target = knownResource(uri) ?? (await listings.target('resources/list', uri, { like: request, signal }))
     const answered = await at(one, target, 'uri')
     if (target.name === uri) return answered
     const { result } = answered.message
@@ -449,26 +435,15 @@ function createFront(
     return owner && others.length === 0 ? { workspace: owner, name: uri } : undefined
   }
 
-  async function resourceTarget(uri: string, asking: { like: Request; signal: AbortSignal }): Promise<Target> {
-    const known = listings.knownResource(uri) ?? parsePrefixed(uri, directory)
-    if (known) return known
-    return ownResource(uri) ?? listings.target('resources/list', uri, asking)
-  }
-
-  async function within(ms: number, work: Promise<unknown>): Promise<void> {
-    let cancel = () => {}
-    const over = new Promise<void>(resolve => {
-      cancel = clock.after(ms, resolve)
-    })
-    await Promise.race([work, over])
-    cancel()
+  function knownResource(uri: string): Target | undefined {
+    return listings.knownResource(uri) ?? parsePrefixed(uri, directory) ?? ownResource(uri)
   }
 
   return {
     receive,
     async finish() {
       if (!sole && unanswered.size > 0)
-        await within(FINISH_MS, new Promise<void>(resolve => void (allAnswered = resolve)))
+        await within(FINISH_MS, clock, new Promise<void>(resolve => void (allAnswered = resolve)))
       const ends = await Promise.all(workspaces.map(workspace => workspace.finish()))
       const failures = ends.flatMap(({ failure }) => failure ?? [])
       const [first] = failures

@@ -1,4 +1,5 @@
 import type { Clock } from '../../core/kernel/index.ts'
+import { within } from '../mcp-bridge/index.ts'
 import { isRecord, type Response } from '../mcp-wire/index.ts'
 import {
   amended,
@@ -54,6 +55,7 @@ export function createMergedInbox({ directory, clock, ready, expectReady }: Merg
   /** Open waits, which look again when something arrives. */
   const waits = new Set<(workspace: Workspace) => void>()
   const peeks = new Map<Workspace, Promise<Head>>()
+  const late = new Set<Workspace>()
   /** What slow servers have answered after the time that others wait. */
   const heads = new Map<Workspace, Head>()
   let served: { workspace: Workspace; count: number } | undefined
@@ -62,22 +64,18 @@ export function createMergedInbox({ directory, clock, ready, expectReady }: Merg
     for (const wake of [...waits]) wake(workspace)
   }
 
-  /** The first message of a workspace, as far as it is known within the time that the others wait. */
-  async function headOf(workspace: Workspace, call: MergedCall): Promise<Head | 'late'> {
+  /** The first message of a workspace; `undefined` when it is not known within the time that the others wait. */
+  async function headOf(workspace: Workspace, call: MergedCall): Promise<Head | undefined> {
     const known = heads.get(workspace)
     heads.delete(workspace)
     if (known) return known
-    const peeking = peeks.get(workspace) ?? peek(workspace, call)
-    const isLate = new Promise<'late'>(resolve => clock.after(PEEK_MS, () => resolve('late')))
-    return Promise.race([peeking, isLate])
+    const head = await within(PEEK_MS, clock, peeks.get(workspace) ?? peek(workspace, call))
+    if (!head) late.add(workspace)
+    return head
   }
 
   /** A slow server is heard when its answer is there: the wait that is open then goes on with it. */
   function peek(workspace: Workspace, call: MergedCall): Promise<Head> {
-    let isLate = false
-    const cancel = clock.after(PEEK_MS, () => {
-      isLate = true
-    })
     const peeking = call
       .ask(workspace, 'inbox_peek', { limit: 1 }, AbortSignal.timeout(LATE_MS))
       .catch(() => undefined)
@@ -85,16 +83,13 @@ export function createMergedInbox({ directory, clock, ready, expectReady }: Merg
         const data = (answer && dataOf(answer)) ?? {}
         const [message] = listIn(data, 'messages')
         const head = { data, ...(message && { at: timeOf(message, 'created_at') }) }
-        if (isLate && message) {
+        if (late.delete(workspace) && message) {
           heads.set(workspace, head)
           arrived(workspace)
         }
         return head
       })
-      .finally(() => {
-        cancel()
-        peeks.delete(workspace)
-      })
+      .finally(() => peeks.delete(workspace))
     peeks.set(workspace, peeking)
     return peeking
   }
@@ -104,21 +99,18 @@ export function createMergedInbox({ directory, clock, ready, expectReady }: Merg
     const found = await Promise.all(
       some
         .filter(workspace => ready().includes(workspace))
-        .map(async workspace => ({
-          workspace,
-          head: await headOf(workspace, call),
-        })),
+        .map(async workspace => ({ workspace, head: await headOf(workspace, call) })),
     )
     const waiting = found
-      .flatMap(({ workspace, head }) => (head !== 'late' && head.at !== undefined ? [{ workspace, at: head.at }] : []))
+      .flatMap(({ workspace, head }) => (head?.at === undefined ? [] : [{ workspace, at: head.at }]))
       .sort((one, other) => compare(one.at, other.at))
     const isTooOften = ({ workspace }: { workspace: Workspace }) =>
       served?.workspace === workspace && served.count >= MOST_IN_A_ROW
     const fair = [...waiting.filter(one => !isTooOften(one)), ...waiting.filter(isTooOften)]
     return {
       waiting: fair.map(({ workspace }) => workspace),
-      late: found.flatMap(({ workspace, head }) => (head === 'late' ? [workspace] : [])),
-      held: heldIn(found.flatMap(({ head }) => (head === 'late' ? [] : [head.data]))),
+      late: found.flatMap(({ workspace, head }) => (head ? [] : [workspace])),
+      held: heldIn(found.flatMap(({ head }) => (head ? [head.data] : []))),
     }
   }
 

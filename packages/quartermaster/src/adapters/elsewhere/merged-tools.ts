@@ -116,7 +116,7 @@ export function createMergedTools(deps: MergedToolsDeps): MergedTools {
   }
 
   /** Asks all workspaces that are there. Those that fail or take too long are named. */
-  async function askAll(call: MergedCall, toInput: (workspace: Workspace) => Params | undefined, ms: number) {
+  async function askAll(call: MergedCall, toInput: (workspace: Workspace) => Params | undefined) {
     const absent = directory.all
       .filter(workspace => !ready().includes(workspace))
       .map(workspace => `${directory.labelOf(workspace)} is left out: ${whyNot(workspace)}`)
@@ -124,7 +124,7 @@ export function createMergedTools(deps: MergedToolsDeps): MergedTools {
       expectReady().map(async workspace => {
         const input = toInput(workspace)
         if (!input) return []
-        const answer = await call.ask(workspace, call.tool, input, limited(call.signal, ms)).catch(() => undefined)
+        const answer = await call.ask(workspace, call.tool, input, limited(call.signal, LIST_MS)).catch(() => undefined)
         if (call.signal.aborted) throw call.signal.reason
         const data = answer && dataOf(answer)
         if (!data)
@@ -140,16 +140,12 @@ export function createMergedTools(deps: MergedToolsDeps): MergedTools {
     const cursors = cursorsIn(input.cursor)
     const wanted = typeof input.limit === 'number' ? input.limit : (LIMITS[pages.list] ?? 10)
     const limit = Math.max(1, Math.floor(wanted / Math.max(1, ready().length)))
-    const { answers, absent } = await askAll(
-      call,
-      ({ index }) => {
-        const { cursor: _, ...own } = input
-        if (!cursors) return { ...own, limit }
-        const cursor = cursors[index]
-        return typeof cursor === 'string' ? { ...own, limit, cursor } : undefined
-      },
-      LIST_MS,
-    )
+    const { answers, absent } = await askAll(call, ({ index }) => {
+      const { cursor: _, ...own } = input
+      if (!cursors) return { ...own, limit }
+      const cursor = cursors[index]
+      return typeof cursor === 'string' ? { ...own, limit, cursor } : undefined
+    })
     const items = answers.flatMap(({ workspace, data }) =>
       listIn(data, pages.list).map(item => ({ ...item, [pages.mark]: workspace.facts()?.id })),
     )
@@ -241,7 +237,7 @@ export function createMergedTools(deps: MergedToolsDeps): MergedTools {
   async function statusOfAll(call: MergedCall): Promise<Response> {
     const isThere = ready().some(workspace => hasTool(workspace, call.tool))
     const ofOne = (workspace: Workspace) => (hasTool(workspace, call.tool) ? {} : undefined)
-    const { answers } = isThere ? await askAll(call, ofOne, LIST_MS) : { answers: [] }
+    const { answers } = isThere ? await askAll(call, ofOne) : { answers: [] }
     const workspaces = directory.all.map(workspace => describe(directory, workspace))
     const lines = directory.all.map(workspace => `${directory.labelOf(workspace)}: ${stateText(workspace)}`)
     const sum = (name: string) => answers.reduce((all, { data }) => all + (Number(data[name]) || 0), 0)

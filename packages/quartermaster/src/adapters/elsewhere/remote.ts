@@ -82,19 +82,18 @@ export function createRemote({ address, clock, refuse }: RemoteDeps, { filesDir 
     }
   }
 
-  async function asked(
+  async function post(
     token: string,
-    method: 'GET' | 'POST',
     path: string,
     { signal, body }: { signal?: AbortSignal | undefined; body?: object | undefined },
   ): Promise<Record<string, unknown>> {
     const content = body && { body: JSON.stringify(body) }
     const headers = body ? { 'content-type': 'application/json' } : {}
-    return bodyOf(await send({ method, signal, ...content }, path, { token, headers }), address)
+    return bodyOf(await send({ method: 'POST', signal, ...content }, path, { token, headers }), address)
   }
 
   async function register(token: string, signal: AbortSignal): Promise<{ facts: WorkspaceFacts; everyMs: number }> {
-    const { workspace, nextWithinSeconds } = await asked(token, 'POST', '/register', { signal, body: {} })
+    const { workspace, nextWithinSeconds } = await post(token, '/register', { signal, body: {} })
     const found = isRecord(workspace) ? factsIn(workspace) : undefined
     if (!found || typeof nextWithinSeconds !== 'number') throw stranger(address)
     if (address.id !== undefined && address.id !== found.id)
@@ -130,7 +129,7 @@ export function createRemote({ address, clock, refuse }: RemoteDeps, { filesDir 
           url: `${address.url}/api/v1/attachments`,
         },
         async extend() {
-          await asked(token, 'POST', '/heartbeat', {})
+          await post(token, '/heartbeat', {})
         },
         // It is the workspace's own token.
         async giveBack() {},

@@ -115,7 +115,6 @@ export function openWorkspace(
     ...deps,
     writer: { write, gone },
     isSecure: address.url.startsWith('https:'),
-    questionPrefix: `connect-${index}`,
     // Requests for the connection are held for a while; what is wrong is known at once.
     find: options =>
       remote.find(options).catch(error => {

@@ -37,8 +37,6 @@ export interface BridgeOptions extends Pick<LinkDeps, 'clock' | 'random' | 'find
   readonly isSecure?: boolean
   /** Creates the idempotency key of a call. */
   createKey(): string
-  /** Begins the ids of questions to the client; several bridges of one client need different ones. */
-  readonly questionPrefix?: string
   /** Opens files of the agent; without it, paths are passed on unchanged. */
   readonly openFiles?: OpenFiles | undefined
   readonly signal: AbortSignal
@@ -74,7 +72,7 @@ export function createBridge(options: BridgeOptions): Bridge {
   const uploads = createFileUploads({ link, exchange, clock, pause, openFiles: options.openFiles })
   const parts: Parts = { link, exchange, writer, clock, pause, closing, tell, facts, uploads }
   const modern = createModernSession(parts)
-  const legacy = createLegacyCalls(parts, options.questionPrefix)
+  const legacy = createLegacyCalls(parts)
   const waiting = new Set<Promise<void>>()
   // Connects early, so that the first request does not wait; that request reports a failure.
   link.gateway().catch(() => {})
@@ -168,13 +166,17 @@ function aborted(signal: AbortSignal): Promise<void> {
   })
 }
 
-async function within(ms: number, clock: Clock, work: Promise<void>): Promise<void> {
+/** What came of some work, or `undefined` when it takes longer. */
+export async function within<T>(ms: number, clock: Clock, work: Promise<T>): Promise<T | undefined> {
   let stop = () => {}
-  const over = new Promise<void>(resolve => {
-    stop = clock.after(ms, resolve)
+  const over = new Promise<undefined>(resolve => {
+    stop = clock.after(ms, () => resolve(undefined))
   })
-  await Promise.race([work, over])
-  stop()
+  try {
+    return await Promise.race([work, over])
+  } finally {
+    stop()
+  }
 }
 
 /** Opens files in the agent's folder for the duration of the work. Throws when a file cannot be sent. */

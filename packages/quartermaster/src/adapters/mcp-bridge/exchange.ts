@@ -163,7 +163,7 @@ const SILENT = { code: -32_000, message: 'The client has closed its input.' }
 
 const CANCELLED = 'notifications/cancelled'
 
-export function createServerRequests(prefix = 'connect'): ServerRequests {
+export function createServerRequests(): ServerRequests {
   const open = new Map<string, { readonly session: object; readonly id: Id }>()
   let count = 0
 
@@ -173,7 +173,7 @@ export function createServerRequests(prefix = 'connect'): ServerRequests {
   return {
     outward(message, session) {
       if (isRequest(message)) {
-        const id = `${prefix}-${++count}`
+        const id = `connect-${++count}`
         open.set(id, { session, id: message.id })
         return { ...message, id }
       }

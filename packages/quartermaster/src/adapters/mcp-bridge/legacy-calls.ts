@@ -38,10 +38,10 @@ export interface LegacyCalls {
   close(signal: AbortSignal): Promise<void>
 }
 
-export function createLegacyCalls(parts: Parts, questionPrefix?: string): LegacyCalls {
+export function createLegacyCalls(parts: Parts): LegacyCalls {
   const { writer, closing } = parts
   const memory = createLegacyMemory()
-  const serverRequests = createServerRequests(questionPrefix)
+  const serverRequests = createServerRequests()
   const sender = createSessionSender({ parts, serverRequests, onForwarded: () => isSilent && refuse() })
   const durable = createDurableSession({ parts, memory, sender })
   const requests = createOpenRequests(closing)

@@ -27,12 +27,13 @@ interface ServeOptions extends ElsewhereOptions {
   readonly stdout: Writable
   readonly stderr: Writable
   readonly signal: AbortSignal
+  /** Where they were read already. */
+  readonly addresses?: readonly WorkspaceAddress[]
 }
 
 /** Serves MCP on standard input and output, of workspaces on other machines. */
 export async function serveElsewhere(options: ServeOptions): Promise<{ failure?: AppError }> {
-  const { from, stdin, stdout, stderr, signal } = options
-  const addresses = await addressesOf(options)
+  const { from, stdin, stdout, stderr, signal, addresses = await addressesOf(options) } = options
   const ids = createIds()
   return connectElsewhere({
     addresses,

@@ -271,10 +271,11 @@ export async function connectFromCommandLine(words: readonly string[]): Promise<
   )
     return undefined
   const elsewhere = { from: process.cwd(), env, url, isInsecure: insecure }
-  if (isElsewhere && !(await isUsable(elsewhere))) return undefined
+  const addresses = isElsewhere ? await addressesOf(elsewhere).catch(() => undefined) : []
+  if (!addresses) return undefined
   const streams = { stdin, stdout, stderr, signal: stopSignal() }
   const { failure } = isElsewhere
-    ? await serveElsewhere({ ...elsewhere, ...streams })
+    ? await serveElsewhere({ ...elsewhere, ...streams, addresses })
     : await connect({ from: process.cwd(), agent: agent ?? 'default', organisation, config, data, ...streams })
   return failure ? exitCodeOf(failure) : 0
 }
@@ -295,13 +296,6 @@ function optionsIn(words: readonly string[]) {
     // It has other options, or is wrong.
     return undefined
   }
-}
-
-function isUsable(elsewhere: Parameters<typeof addressesOf>[0]): Promise<boolean> {
-  return addressesOf(elsewhere).then(
-    () => true,
-    () => false,
-  )
 }
 
 /** Aborts when the process is asked to end. An error that nothing catches is told, and ends no other call. */
